@@ -11,6 +11,7 @@ import { masked } from '../upstream/answer-body.ts'
 import { poll } from '../upstream/poll.ts'
 import type { Connection } from '../upstream/exchange.ts'
 import { reportedCost } from './reported-cost.ts'
+import { urlPart } from './url-part.ts'
 
 const pace = { firstMs: 200, longestMs: 1500, deadlineMs: 300_000 }
 const creditNano = 10_000_000
@@ -41,7 +42,7 @@ export function createBflImages ({ baseUrl, connection, apiKey, headers, connect
   async function generate (
     call: ImageCall, body: JsonObject, dropped: readonly string[]
   ): Promise<ImageAnswer> {
-    const submitted = await client.post(`/${encodeURIComponent(call.model)}`, body, call.signal)
+    const submitted = await client.post(`/${urlPart(call.model)}`, body, call.signal)
     const poller = pollerOf(submitted)
     const readSample = async () => sampleIn(await poller.client.get(poller.path, call.signal), apiKey)
     const { sample, cost } = await poll(readSample, pace, call.signal)

@@ -9,6 +9,7 @@ import {
 import type { VideoProvider, VideoTask } from './provider-video.ts'
 import type { Upstream } from './provider.ts'
 import { createVideoProvider, readJobHandle, type VideoDialect } from './video-jobs/dialect.ts'
+import { urlPart } from './url-part.ts'
 
 const codes = {
   1000: 'auth',
@@ -74,7 +75,7 @@ const actionOf = ({ firstFrame, lastFrame }: VideoTask) =>
   firstFrame === null && lastFrame === null ? 'text2video' : 'image2video'
 
 function handleOf (id: string, task: VideoTask): string {
-  return `${actionOf(task)}/${encodeURIComponent(id)}`
+  return `${actionOf(task)}/${urlPart(id)}`
 }
 
 /** The master models have no modes. */

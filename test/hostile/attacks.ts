@@ -1,3 +1,5 @@
+import { costs } from '../../services/shared/json.ts'
+
 /** A request of a key holder that costs more to read than to send. */
 export interface Attack { name: string, path: string, body: () => string }
 
@@ -91,6 +93,49 @@ export const attacks: readonly Attack[] = [
   { name: 'metadata', path: chat, body: () => chatBody(`"metadata":{${Array.from({ length: 400_000 }, (_, at) => `"m${at}":"a"`).join()}}`) },
   { name: 'not JSON', path: chat, body: () => '{'.repeat(largest) }
 ]
+
+/** Somewhat less than a body may cost; see `maxJsonCost`. */
+const mostCost = 1_900_000
+
+function costOf (text: string): number {
+  const count = (pattern: RegExp): number => text.match(pattern)?.length ?? 0
+  return costs.container * count(/[[{]/g) + costs.member * count(/:/g) + costs.text * count(/"/g) / 2 + costs.item * count(/,|$/g)
+}
+
+/** Conversations with as many items as a request may have, in each surface; most are translated. */
+export function conversations (model: string): Attack[] {
+  const text = 'word '.repeat(180)
+  const list = (...items: string[]): string => {
+    const all = items.join()
+    const count = Math.min(mostCost / costOf(all), largest / 3 / all.length) * items.length
+    return Array.from({ length: Math.floor(count) }, (_, at) => items[at % items.length]).join()
+  }
+  const said = `{"role":"user","content":"${text}"}`
+  const result = '{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"b"}]}'
+  const use = '{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]}'
+  const call = '{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}'
+  const messages = (of: string) => () => `{"model":"${model}","max_tokens":10,"messages":[${of}]}`
+  const input = (of: string) => () => `{"model":"${model}","max_output_tokens":16,"input":[${of}]}`
+  const bodies: [path: string, name: string, body: () => string][] = [
+    ['/v1/messages', 'long texts of the user', messages(list(said))],
+    ['/v1/messages', 'short texts of the user', messages(list('{"role":"user","content":"a"}'))],
+    ['/v1/messages', 'system messages', messages(list('{"role":"user","content":"a"}', '{"role":"system","content":"a"}'))],
+    ['/v1/messages', 'results of tools and texts', messages(list(result, '{"role":"user","content":"a"}'))],
+    ['/v1/messages', 'calls of tools and results', messages(list(use, result))],
+    ['/v1/messages/count_tokens', 'long texts of the user', messages(list(said))],
+    ['/v1/responses', 'long texts of the user', input(list(said))],
+    ['/v1/responses', 'long system messages', input(list(`{"role":"system","content":"${text}"}`))],
+    ['/v1/responses', 'calls of tools', input(list('{"type":"function_call","call_id":"a","name":"f","arguments":"{}"}'))],
+    ['/v1/responses', 'results of tools and texts', input(list(
+      '{"type":"function_call_output","call_id":"a","output":"b"}', '{"role":"user","content":"a"}'))],
+    ['/v1/responses', 'thoughts', input(list('{"type":"reasoning","summary":[{"type":"summary_text","text":"a"}]}'))],
+    ['/v1/responses', 'texts of the model', input(list('{"role":"assistant","content":"a"}'))],
+    [chat, 'long texts of the user', messages(list(said))],
+    [chat, 'results of tools and texts', messages(list('{"role":"tool","tool_call_id":"a","content":"b"}', '{"role":"user","content":"a"}'))],
+    [chat, 'calls of tools', messages(`{"role":"assistant","tool_calls":[${list(call)}]}`)]
+  ]
+  return bodies.map(([path, name, body]) => ({ name: `${name}, ${model}`, path, body }))
+}
 
 const pngHead = Buffer.from('\x89PNG\r\n\x1a\nabcd', 'latin1').toString('base64')
 

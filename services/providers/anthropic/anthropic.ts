@@ -13,6 +13,7 @@ import { toMessagesRequest, unmetByClaude } from './request.ts'
 import { readMessageStream } from './stream.ts'
 import { chargedUsageOf, isSearchResult, noCounts, updateCounts, withSearches, type Counts } from './usage.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
+import { urlPart } from '../url-part.ts'
 
 /** Later versions lack `temperature`; a provider's `headers` can name another. */
 const version = '2023-06-01'
@@ -110,7 +111,7 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
     const ids: string[] = []
     for (let page = 0; page < pages.most; page++) {
       const last = ids.at(-1)
-      const after = last === undefined ? '' : `&after_id=${encodeURIComponent(last)}`
+      const after = last === undefined ? '' : `&after_id=${urlPart(last)}`
       const path = `/models?limit=${pages.size}${after}`
       const exchange = await connection.send({ method: 'GET', path, headers: getHeaders, signal })
       if (exchange.status !== 200) throw await readAnthropicError(exchange, apiKey)

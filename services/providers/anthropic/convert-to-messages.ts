@@ -15,13 +15,14 @@ export function convertToMessages (messages: readonly ChatMessage[]): Conversati
   const found = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer')
   const start = found === -1 ? messages.length : found
   const dropped = new Set<string>()
-  const turns: Turn[] = []
+  const open: OpenTurn[] = []
   messages.slice(start).forEach((message, at) => {
     const param = `messages[${start + at}]`
     const [role, blocks] = blocksOf(message, param, dropped)
     if ('name' in message && message.name !== undefined && message.role !== 'function') dropped.add('messages[].name')
-    add(turns, role, cached(blocks, message, dropped))
+    add(open, role, cached(blocks, message, dropped))
   })
+  const turns = open.map(({ role, results, others }): Turn => ({ role, content: [...results, ...others] }))
   trimEnd(turns.at(-1))
   if (turns.length === 0) throw invalid('messages', 'At least one message must have content.')
   const system = messages.slice(0, start).flatMap(message => {
@@ -137,16 +138,17 @@ function fieldsOf (value: object): JsonObject {
   return { ...value }
 }
 
-function add (turns: Turn[], role: Turn['role'], blocks: Block[]): void {
+/** A turn while it is put together: the API wants the results of tools before all else. */
+interface OpenTurn { role: Turn['role'], results: Block[], others: Block[] }
+
+function add (turns: OpenTurn[], role: Turn['role'], blocks: Block[]): void {
   if (blocks.length === 0) return
-  const last = turns.at(-1)
+  let last = turns.at(-1)
   if (last?.role !== role) {
-    turns.push({ role, content: blocks })
-    return
+    last = { role, results: [], others: [] }
+    turns.push(last)
   }
-  const results = last.content.findLastIndex(({ type }) => type === 'tool_result') + 1
-  const isResult = blocks.every(({ type }) => type === 'tool_result')
-  last.content.splice(isResult ? results : last.content.length, 0, ...blocks)
+  for (const block of blocks) (block.type === 'tool_result' ? last.results : last.others).push(block)
 }
 
 /** The API refuses a final assistant message (a prefill) that ends in white space. */

@@ -10,6 +10,7 @@ import type { VideoProvider, VideoTask } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
 import { createVideoProvider, type JobStatus } from '../video-jobs/dialect.ts'
 import { falChoices, fieldsOf, type FalModel } from './model-fields.ts'
+import { urlPart } from '../url-part.ts'
 
 /** Types of errors whose status would say otherwise. Source: fal.ai/docs/errors, 23 Nov 2026. */
 const codes = {
@@ -27,7 +28,7 @@ export function createFalVideos (upstream: Upstream): VideoProvider {
     choices: falChoices,
     submit: task => ({ path: `/${modelPath(task.model)}`, body: bodyOf(task) }),
     jobId: answer => answer.request_id,
-    handle: (id, task) => `${appPath(task.model)}/requests/${encodeURIComponent(id)}`,
+    handle: (id, task) => `${appPath(task.model)}/requests/${urlPart(id)}`,
     pollPath: handle => `/${handle}/status`,
     states: { IN_QUEUE: 'queued', IN_PROGRESS: 'running', COMPLETED: 'succeeded', FAILED: 'failed' },
     async read ({ status, error, error_type: type }, handle, signal) {
@@ -93,7 +94,7 @@ function ratioOf (task: VideoTask, { ratios }: FalModel, hasPicture: boolean): s
 
 /** The URL path of a model, without a leading slash. */
 export function modelPath (model: string): string {
-  return model.split('/').map(encodeURIComponent).join('/')
+  return model.split('/').map(urlPart).join('/')
 }
 
 /** The path of the app that owns a model's requests: `owner/alias`, behind a namespace for some owners. */

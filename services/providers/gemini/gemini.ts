@@ -9,6 +9,7 @@ import { createPartReader } from './media.ts'
 import { toGenerateContentRequest, unmetByGemini } from './request.ts'
 import { readChunks } from './stream.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
+import { urlPart } from '../url-part.ts'
 
 const maxPages = 20
 
@@ -58,7 +59,7 @@ export function createGemini ({ apiKey, headers, connection, download }: Upstrea
     const names: string[] = []
     let token = ''
     for (let page = 0; page < maxPages; page++) {
-      const query = token === '' ? '' : `&pageToken=${encodeURIComponent(token)}`
+      const query = token === '' ? '' : `&pageToken=${urlPart(token)}`
       const list = await objectIn(await send('GET', `/models?pageSize=1000${query}`, signal), apiKey)
       names.push(...namesIn(list))
       token = typeof list.nextPageToken === 'string' ? list.nextPageToken : ''
@@ -78,7 +79,7 @@ function serviceTierIn ({ headers }: Exchange): string | null {
 /** A model's path: `models/<name>`, or `tunedModels/<name>`. */
 function pathOf (model: string): string {
   const [, kind = 'models', name = model] = /^(models|tunedModels)\/(.+)$/s.exec(model) ?? []
-  return `${kind}/${encodeURIComponent(name)}`
+  return `${kind}/${urlPart(name)}`
 }
 
 function namesIn ({ models }: JsonObject): string[] {

@@ -12,6 +12,7 @@ import { imageFromBase64 } from '../image-api/generated-image.ts'
 import type { Upstream } from '../provider.ts'
 import { tokenCount } from '../report.ts'
 import { protobufCount } from './usage.ts'
+import { urlPart } from '../url-part.ts'
 
 /**
  * Generates images with `generateContent`. Source: npm @google/genai 3.1.0 and @ai-sdk/google 4.0.121, 24 Nov
@@ -22,7 +23,7 @@ export function createGeminiImages (upstream: Upstream): ImageProvider {
 
   return withoutQuality(call => {
     const { passed: { seed }, dropped } = onlyFields(call.request, ['seed'])
-    const path = `/models/${encodeURIComponent(call.model)}:generateContent`
+    const path = `/models/${urlPart(call.model)}:generateContent`
     return fanOut(call.count, 1, async () => {
       return readAnswer(await client.post(path, bodyOf(call, seed), call.signal), dropped)
     })

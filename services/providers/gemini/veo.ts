@@ -5,6 +5,7 @@ import { aspectRatioFor, withoutNulls, frameBytes, refuseWish, resolutionFor, se
 import type { FrameImage, VideoFile, VideoProvider, VideoTask } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
 import { createVideoProvider } from '../video-jobs/dialect.ts'
+import { urlPart } from '../url-part.ts'
 
 /** Names in responses, and their numbers in operations. Source: google/rpc/code.proto. */
 const codes = {
@@ -39,7 +40,7 @@ export function createVeoVideos (upstream: Upstream): VideoProvider {
     frameFormat: 'bytes',
     choices: () => ({ seconds: 8, size: '1280x720', sound: 'always' }),
     submit: task => ({
-      path: `/models/${encodeURIComponent(task.model)}:predictLongRunning`,
+      path: `/models/${urlPart(task.model)}:predictLongRunning`,
       body: {
         instances: [withoutNulls({
           prompt: task.prompt || null, image: imageOf(task.firstFrame), lastFrame: imageOf(task.lastFrame)
@@ -55,7 +56,7 @@ export function createVeoVideos (upstream: Upstream): VideoProvider {
     }),
     jobId: answer => answer.name,
     // An operation's name is a path: models/<model>/operations/<id>.
-    handle: name => name.split('/').map(encodeURIComponent).join('/'),
+    handle: name => name.split('/').map(urlPart).join('/'),
     pollPath: handle => `/${handle}`,
     states: { running: 'running', done: 'succeeded', failed: 'failed' },
     async read (operation, _, signal) {

@@ -6,6 +6,7 @@ import { aspectRatioFor, withoutNulls, frameUrl, resolutionFor, commonAspectRati
 import type { VideoProvider, VideoTask } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
 import { createVideoProvider } from '../video-jobs/dialect.ts'
+import { urlPart } from '../url-part.ts'
 
 /**
  * Replicate. A model is `<owner>/<name>` or `<owner>/<name>:<version>`. Predictions have no client-side id,
@@ -83,7 +84,7 @@ async function find (task: VideoTask, client: VideoClient, signal: AbortSignal):
     }
     const cursor = typeof next === 'string' ? new URL(next, 'https://list').searchParams.get('cursor') : null
     if (cursor === null) return null
-    path = `/predictions?cursor=${encodeURIComponent(cursor)}`
+    path = `/predictions?cursor=${urlPart(cursor)}`
   }
   throw badReply('lists too many predictions to search')
 }
@@ -91,7 +92,7 @@ async function find (task: VideoTask, client: VideoClient, signal: AbortSignal):
 /** Path and body that create a prediction; a model is `<owner>/<name>` or `<owner>/<name>:<version>`. */
 export function predictionRequest (model: string, input: JsonObject): { path: string, body: JsonObject } {
   const [name = '', version] = model.split(':')
-  const modelPath = name.split('/').map(encodeURIComponent).join('/')
+  const modelPath = name.split('/').map(urlPart).join('/')
   const path = version === undefined ? `/models/${modelPath}/predictions` : '/predictions'
   return { path, body: withoutNulls({ version, input }) }
 }

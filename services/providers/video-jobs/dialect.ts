@@ -9,6 +9,7 @@ import {
   videoLength, type Polling, type VideoChoices, type VideoFile,
   type VideoProvider, type VideoState, type VideoTask
 } from '../provider-video.ts'
+import { urlPart } from '../url-part.ts'
 
 /** How one provider expresses the operations that all of them share. */
 export interface VideoDialect {
@@ -84,8 +85,8 @@ export function createVideoProvider (client: VideoClient, dialect: VideoDialect)
 export function readJobHandle (answer: JsonObject, task: VideoTask, { jobId, handle }: VideoDialect): string {
   const id = textOrNull(jobId === undefined ? answer.id : jobId(answer))
   const isPath = id !== null && id.split('/').every(part => part !== '' && part !== '.' && part !== '..')
-  if (!isPath || id.length > 512) throw asMaybeSent(badReply('has no job id'))
-  return handle?.(id, task) ?? encodeURIComponent(id)
+  if (!isPath || id.length > 512 || !id.isWellFormed()) throw asMaybeSent(badReply('has no job id'))
+  return handle?.(id, task) ?? urlPart(id)
 }
 
 function toState (

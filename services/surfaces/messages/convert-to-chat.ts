@@ -21,7 +21,7 @@ export function convertToChat ({ messages, system }: Pick<CreateMessageRequest, 
     // Many templates take system messages only at the beginning.
     if (!isCleared) chat.addParts(textsIn(message.content).map(text => textPart(`<system>\n${text}\n</system>`)))
   })
-  return chat.messages
+  return chat.end()
 }
 
 function textsIn (content: MessageParam['content'] | CreateMessageRequest['system']): string[] {
@@ -31,18 +31,32 @@ function textsIn (content: MessageParam['content'] | CreateMessageRequest['syste
 }
 
 class ChatMessages {
-  readonly messages: ChatMessage[] = []
+  readonly #messages: ChatMessage[] = []
+  /** The user's message that goes on: its parts are joined once, however many there are. */
+  #said: PromptPart[] = []
+
+  end (): ChatMessage[] {
+    this.#endSaid()
+    return this.#messages
+  }
 
   addSystem (texts: readonly string[]): void {
-    if (texts.length > 0) this.messages.push({ role: 'system', content: texts.join('\n\n') })
+    if (texts.length > 0) this.#add({ role: 'system', content: texts.join('\n\n') })
   }
 
   /** Parts of the user; what follows other parts of the user joins them. */
   addParts (parts: readonly PromptPart[]): void {
-    if (parts.length === 0) return
-    const last = this.messages.at(-1)
-    if (last?.role === 'user') last.content = contentOf([...partsOf(last.content), ...parts])
-    else this.messages.push({ role: 'user', content: contentOf(parts) })
+    for (const part of parts) this.#said.push(part)
+  }
+
+  #add (message: ChatMessage): void {
+    this.#endSaid()
+    this.#messages.push(message)
+  }
+
+  #endSaid (): void {
+    if (this.#said.length > 0) this.#messages.push({ role: 'user', content: contentOf(this.#said) })
+    this.#said = []
   }
 
   addUser (content: NonNullable<MessageParam['content']>, param: string): void {
@@ -67,7 +81,7 @@ class ChatMessages {
       return [extra === undefined ? call : Object.assign(call, { extra_content: extra })]
     })
     const { reasoning, details } = thoughts
-    this.messages.push({
+    this.#add({
       role: 'assistant',
       content: text === '' && calls.length > 0 ? null : text,
       ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
@@ -88,7 +102,7 @@ class ChatMessages {
     })
     const text = texts.join('\n') || (media.length > 0 ? 'The result follows.' : '')
     // Results follow the calls at once, before anything that the user says.
-    this.messages.push({ role: 'tool', tool_call_id: id, content: isError === true ? `Error: ${text}` : text })
+    this.#add({ role: 'tool', tool_call_id: id, content: isError === true ? `Error: ${text}` : text })
     return media.length === 0 ? [] : [textPart(`From the result of the tool call ${id}:`), ...media]
   }
 }
@@ -108,13 +122,6 @@ function userParts (block: MessageBlockParam | ToolResultContent, param: string)
 function contentOf (parts: readonly PromptPart[]): string | PromptPart[] {
   const texts = parts.flatMap(part => part.type === 'text' ? [part.text] : [])
   return texts.length === parts.length ? texts.join('\n\n') : [...parts]
-}
-
-function partsOf (content: Extract<ChatMessage, { role: 'user' }>['content']): PromptPart[] {
-  if (typeof content === 'string') return [textPart(content)]
-  return content.filter((part): part is PromptPart => {
-    return part.type === 'text' || part.type === 'image_url' || part.type === 'file'
-  })
 }
 
 interface Thoughts { reasoning: string, details: JsonObject[], extras: JsonObject }

@@ -111,8 +111,8 @@ export class ResponseBuilder {
     if (text !== '') this.#openReasoning().addText(text)
     if (!Array.isArray(details) || details.length === 0) return
     this.#openReasoning()
-    const before = this.#sealed.details ?? []
-    this.#sealed = { ...this.#sealed, details: [...before, ...details] }
+    this.#sealed.details ??= []
+    for (const detail of details) this.#sealed.details.push(detail)
   }
 
   #takeAnnotations (annotations: unknown): void {

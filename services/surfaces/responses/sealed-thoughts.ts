@@ -7,7 +7,7 @@ import { sealJson, unsealJson } from '../../shared/sealed-json.ts'
 /** What of the thoughts behind an answer only their provider can read, as chat carries it. */
 export interface SealedThoughts {
   /** Items of `reasoning_details`. */
-  details?: readonly unknown[]
+  details?: unknown[]
   /** `extra_content` of the message. */
   message?: JsonObject
   /** `extra_content` of the tool call that follows. */

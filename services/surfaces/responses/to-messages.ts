@@ -36,6 +36,8 @@ type Role = 'user' | 'assistant' | 'system' | 'developer'
 
 class MessageList {
   readonly #messages: ChatMessage[] = []
+  /** The texts of the message at the beginning: of the instructions, then of each system message. */
+  readonly #opening: Texts[] = []
   /** The message of the model that goes on. */
   #written: Written | null = null
   /** For the next tool call of that message. */
@@ -44,7 +46,7 @@ class MessageList {
   #attached: UserPart[] = []
 
   constructor (instructions: string | null) {
-    if (isText(instructions)) this.#messages.push({ role: 'system', content: instructions })
+    if (isText(instructions)) this.#opening.push([{ type: 'text', text: instructions }])
   }
 
   add (item: ResponseInputItem, param: string): void {
@@ -66,7 +68,10 @@ class MessageList {
   end (): ChatMessage[] {
     this.#endWritten()
     this.#endOutputs()
-    return this.#messages
+    const [first, ...more] = this.#opening
+    if (first === undefined) return this.#messages
+    const content = more.length === 0 ? simplified(first) : merged(this.#opening.flat())
+    return [{ role: 'system', content }, ...this.#messages]
   }
 
   #addMessage (role: Role, content: string | MessagePart[], param: string): void {
@@ -79,10 +84,8 @@ class MessageList {
       return
     }
     const texts = textPartsOf(content, `${param}.content`)
-    const before = this.#messages.at(-1)
-    const isBeginning = this.#messages.length === 1 && before?.role === 'system'
-    if (!isBeginning) this.#messages.push({ role: 'system', content: simplified(texts) })
-    else before.content = merged(before.content, texts)
+    if (this.#messages.length === 0) this.#opening.push(texts)
+    else this.#messages.push({ role: 'system', content: simplified(texts) })
   }
 
   #write (content: string | MessagePart[], param: string): void {
@@ -103,9 +106,8 @@ class MessageList {
     const thoughts = isText(sealed) ? unsealThoughts(sealed) : null
     if (thoughts?.details !== undefined) {
       // Numbered per item, but providers tell them apart by number.
-      const before = message.reasoning_details ?? []
-      const details = thoughts.details.map((detail, at) => ({ ...Object(detail), index: before.length + at }))
-      message.reasoning_details = [...before, ...details]
+      const details = message.reasoning_details ??= []
+      for (const detail of thoughts.details) details.push({ ...Object(detail), index: details.length })
     }
     if (thoughts?.message !== undefined) message.extra_content = thoughts.message
     this.#callExtra = thoughts?.call ?? this.#callExtra
@@ -116,7 +118,8 @@ class MessageList {
     const call: ToolCall = { id, type: 'function', function: { name, arguments: args } }
     if (this.#callExtra !== null) Reflect.set(call, 'extra_content', this.#callExtra)
     this.#callExtra = null
-    message.tool_calls = [...message.tool_calls ?? [], call]
+    message.tool_calls ??= []
+    message.tool_calls.push(call)
   }
 
   #addSearch (item: ToolSearchItem): void {
@@ -184,8 +187,7 @@ function simplified<Part extends UserPart> (parts: string | Part[]): string | Pa
 
 type Texts = ReturnType<typeof textPartsOf>
 
-function merged (before: string | Texts, texts: Texts): string | Texts {
-  const all = [...typeof before === 'string' ? [{ type: 'text' as const, text: before }] : before, ...texts]
-  const isPlain = all.every(({ prompt_cache_breakpoint: breakpoint }) => breakpoint === undefined)
-  return isPlain ? all.map(({ text }) => text).join('\n\n') : all
+function merged (texts: Texts): string | Texts {
+  const isPlain = texts.every(({ prompt_cache_breakpoint: breakpoint }) => breakpoint === undefined)
+  return isPlain ? texts.map(({ text }) => text).join('\n\n') : texts
 }

@@ -1,7 +1,7 @@
 import { startPostgresProcess } from '../../chaos/postgres.ts'
 import { createBooks } from './books.ts'
 import { createRawConnection, type RawConnection } from './connection.ts'
-import { startFuzzedGateway, type FuzzedGateway } from './gateway.ts'
+import { kindOf, startFuzzedGateway, type FuzzedGateway } from './gateway.ts'
 import { startFuzzProvider } from './provider.ts'
 import { createRequests, type ApiDocument, type FuzzRequest } from './requests.ts'
 import { createVerdict, type Verdict } from './verdict.ts'
@@ -101,8 +101,7 @@ function createRun ({ gateway, verdict, options }: RunParts) {
   }
 
   function note (problem: string): void {
-    // One of each kind: numbers and quotations differ.
-    const kind = problem.replace(/--only \d+|\d+|"params".*/g, '').slice(0, 160)
+    const kind = kindOf(problem)
     if (seen.has(kind) || found.problems.length >= mostProblems) return
     seen.add(kind)
     found.problems.push(`after ${found.sent} requests: ${problem}`)

@@ -95,13 +95,20 @@ async function ask (url: string, options: RequestOptions = {}): Promise<{ status
   return { status: response.statusCode ?? 0, body: await json(response) }
 }
 
+/** What problems of one kind have in common: numbers, ids and quotations differ. */
+export function kindOf (problem: string): string {
+  return problem.replace(/--only \d+|"(time|reqId|job)":("[^"]*"|\d+),?|\d+|"params".*/g, '').slice(0, 160)
+}
+
 function watchLog (child: ReturnType<typeof spawn>) {
   const problems: string[] = []
   const seen: string[] = []
   const last: string[] = []
   const waiting = new Set<() => void>()
   const note = (what: string, line: string): void => {
-    if (problems.filter(problem => problem.startsWith(what)).length < 3) problems.push(`${what}: ${line.slice(0, 1_500)}`)
+    const problem = `${what}: ${line.slice(0, 1_500)}`
+    const kind = kindOf(problem)
+    if (problems.length < 100 && !problems.some(problem => kindOf(problem) === kind)) problems.push(problem)
   }
   for (const stream of [child.stdout, child.stderr]) {
     if (stream === null) continue
