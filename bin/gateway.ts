@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
 import type { AddressInfo, Server } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { build, type Siblings } from '../fastify.config.ts'
@@ -34,8 +35,17 @@ export async function startGateway (
     await app.close()
     throw error
   })
+  inlineMore()
   const hasConsole = app.models.config().console.enabled
   return { app, banner: welcome({ address, firstKey: app.firstKey, models: app.models.list(), hasConsole }) }
+}
+
+/**
+ * Lets V8 inline more of the many small functions that serve a request; docs/performance.md has the figures.
+ * On the command line this would make Node's own cached code invalid.
+ */
+function inlineMore (): void {
+  setFlagsFromString('--max-inlined-bytecode-size-cumulative=4000')
 }
 
 /** Returns the first address, e.g. `http://127.0.0.1:8080`. */
