@@ -1,6 +1,6 @@
 import type { BreakerConfig, DeploymentConfig } from '../catalogue/types.ts'
 import { createLru } from '../shared/lru.ts'
-import { createFailureCount } from './failure-count.ts'
+import { createFailureCount, createGate, type Gate } from './breaker-parts.ts'
 import {
   createStatistics, defaultPrior, type DeploymentStatistics, type ExpectedPerformance, type PerformancePrior
 } from './statistics.ts'
@@ -77,7 +77,6 @@ export interface Permit {
   isLastWay: boolean
 }
 
-const maxOpenMs = 60_000
 /** How long other deployments are preferred to a silent one before a single call tries it, doubling. */
 const silenceMs = 10_000
 /** The longest that a check of the provider may put this off. */
@@ -86,10 +85,6 @@ const maxPauseMs = 60_000
 /** Calls at once that an open breaker lets through for want of another way: of all keys, and of one. */
 const maxLastWays = 8
 const maxLastWaysOfKey = 2
-/** Keeps several nodes from retrying at the same moment. */
-const jitter = 0.2
-/** 2 to this power exceeds `maxOpenMs` for every configurable `openMs`. */
-const maxDoublings = 16
 
 /**
  * Stops calls to a deployment that keeps failing. `ready` lets all calls through; `paused` does too, but
@@ -280,52 +275,5 @@ export function createCircuitBreaker (
     },
 
     halfOpen: failing.halfOpen
-  }
-}
-
-/**
- * Holds calls back for a while, twice as long after each try that failed, then lets one try. A key that
- * may be the reason leaves the next try to the others for as long as `openMs`.
- */
-type Gate = ReturnType<typeof createGate>
-
-function createGate (random: () => number) {
-  let isOpen = false
-  let isProbing = false
-  let untilMs = 0
-  let doublings = 0
-  let failedLast: { key: string | null, restsMs: number } = { key: null, restsMs: 0 }
-  return {
-    get isOpen () { return isOpen },
-    holds: (nowMs: number): boolean => isOpen && (isProbing || nowMs < untilMs),
-    waitMs: (nowMs: number): number => isOpen ? Math.max(0, untilMs - nowMs) : 0,
-
-    /** `key`: the one whose prompts may be the reason. */
-    open (nowMs: number, openMs: number, key: string | null = null): void {
-      const lengthMs = Math.min(openMs * 2 ** doublings, maxOpenMs)
-      isOpen = true
-      isProbing = false
-      doublings = Math.min(doublings + 1, maxDoublings)
-      failedLast = { key, restsMs: openMs }
-      untilMs = nowMs + lengthMs * (1 - jitter + 2 * jitter * random())
-    },
-
-    close (): void {
-      isOpen = false
-      isProbing = false
-      doublings = 0
-    },
-
-    /** Whether the caller is the one whose result decides. */
-    probe (nowMs: number, key = ''): boolean {
-      if (!isOpen || isProbing || nowMs < untilMs) return false
-      if (key === failedLast.key && nowMs < untilMs + failedLast.restsMs) return false
-      isProbing = true
-      return true
-    },
-
-    release (): void { isProbing = false },
-    holdUntil (ms: number): void { if (isOpen) untilMs = Math.max(untilMs, ms) },
-    halfOpen (): void { if (isOpen) untilMs = 0 }
   }
 }

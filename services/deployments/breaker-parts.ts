@@ -124,3 +124,57 @@ function add (counts: Counts, isFailure: boolean): void {
 function sum (one: Counts = none, other: Counts = none): Counts {
   return { calls: one.calls + other.calls, failures: one.failures + other.failures }
 }
+
+const maxOpenMs = 60_000
+/** Keeps several nodes from retrying at the same moment. */
+const jitter = 0.2
+/** 2 to this power exceeds `maxOpenMs` for every configurable `openMs`. */
+const maxDoublings = 16
+
+/**
+ * Holds calls back for a while, twice as long after each try that failed, then lets one try. A key that
+ * may be the reason leaves the next try to the others for as long as `openMs`.
+ */
+export type Gate = ReturnType<typeof createGate>
+
+/** Creates a gate that holds nothing back yet. `random` is in [0, 1). */
+export function createGate (random: () => number) {
+  let isOpen = false
+  let isProbing = false
+  let untilMs = 0
+  let doublings = 0
+  let failedLast: { key: string | null, restsMs: number } = { key: null, restsMs: 0 }
+  return {
+    get isOpen () { return isOpen },
+    holds: (nowMs: number): boolean => isOpen && (isProbing || nowMs < untilMs),
+    waitMs: (nowMs: number): number => isOpen ? Math.max(0, untilMs - nowMs) : 0,
+
+    /** `key`: the one whose prompts may be the reason. */
+    open (nowMs: number, openMs: number, key: string | null = null): void {
+      const lengthMs = Math.min(openMs * 2 ** doublings, maxOpenMs)
+      isOpen = true
+      isProbing = false
+      doublings = Math.min(doublings + 1, maxDoublings)
+      failedLast = { key, restsMs: openMs }
+      untilMs = nowMs + lengthMs * (1 - jitter + 2 * jitter * random())
+    },
+
+    close (): void {
+      isOpen = false
+      isProbing = false
+      doublings = 0
+    },
+
+    /** Whether the caller is the one whose result decides. */
+    probe (nowMs: number, key = ''): boolean {
+      if (!isOpen || isProbing || nowMs < untilMs) return false
+      if (key === failedLast.key && nowMs < untilMs + failedLast.restsMs) return false
+      isProbing = true
+      return true
+    },
+
+    release (): void { isProbing = false },
+    holdUntil (ms: number): void { if (isOpen) untilMs = Math.max(untilMs, ms) },
+    halfOpen (): void { if (isOpen) untilMs = 0 }
+  }
+}
