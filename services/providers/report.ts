@@ -101,12 +101,13 @@ export function recordEnd (report: StreamReport): void {
 /** Estimates need no more text than this; the length of the rest is enough. */
 const maxKeptBytes = 64 * 1024
 const firstBytes = 1024
+const nothing = Buffer.alloc(0)
 const backslash = 0x5c
 const letterU = 0x75
 
 /** Collects generated text, as the inside of a JSON string: its beginning and its length; counts images. */
 export class DeliveredText {
-  #kept = Buffer.alloc(0)
+  #kept = nothing
   #keptBytes = 0
   #bytes = 0
   #spokenBytes = 0

@@ -6,11 +6,11 @@ import { GatewayError, unreadableBody } from './errors.ts'
  * conversation is never serialized again, and unchanged members reach the provider as they were written.
  */
 export class JsonText {
-  readonly bytes: Uint8Array
+  readonly bytes: Buffer
   readonly value: unknown
   readonly #scan: JsonScan
 
-  private constructor (bytes: Uint8Array, value: unknown, scan: JsonScan) {
+  private constructor (bytes: Buffer, value: unknown, scan: JsonScan) {
     this.bytes = bytes
     this.value = value
     this.#scan = scan
@@ -52,7 +52,7 @@ export class JsonText {
    * only the last is kept, the one that `value` has, so the provider reads the request that was checked and
    * priced.
    */
-  with (edits: ReadonlyMap<string, unknown>): Uint8Array {
+  with (edits: ReadonlyMap<string, unknown>): Buffer {
     const { bytes, value } = this
     const { members } = this.#scan
     const hasRepeated = isObject(value) && Object.keys(value).length !== members.length
@@ -101,7 +101,7 @@ class Splice {
     this.#push(Buffer.from(member))
   }
 
-  toBytes (): Uint8Array {
+  toBytes (): Buffer {
     this.#flush()
     return Buffer.concat([openText, ...this.#parts, closeText])
   }
@@ -136,8 +136,8 @@ function memberOf (key: string, value: unknown): string {
   return `${JSON.stringify(key)}:${JSON.stringify(value)}`
 }
 
-function keyOf (bytes: Uint8Array, { start, keyEnd }: Member): string {
-  const key = Buffer.from(bytes.buffer, bytes.byteOffset + start, keyEnd - start).toString()
+function keyOf (bytes: Buffer, { start, keyEnd }: Member): string {
+  const key = bytes.toString('utf8', start, keyEnd)
   return key.includes('\\') ? String(JSON.parse(key)) : key.slice(1, -1)
 }
 
