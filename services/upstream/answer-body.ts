@@ -13,7 +13,8 @@ export async function readObject (exchange: Exchange, limitBytes = maxAnswerByte
 /** A whole body as JSON. Throws UpstreamError. */
 export function parseAnswer (body: Buffer | string): unknown {
   try {
-    return parseBounded(String(body).replace(/^\ufeff/, ''))
+    // Without a byte order mark, and megabytes of white space.
+    return parseBounded(String(body).trim())
   } catch (cause) {
     if (cause instanceof UpstreamError) throw cause
     throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer is not valid JSON.', { cause })
@@ -34,14 +35,33 @@ export function parseBounded (text: string): unknown {
   return JSON.parse(text)
 }
 
+const marks = [...Buffer.from(',{[')]
 const isMark = new Uint8Array(256)
-for (const mark of Buffer.from(',{[')) isMark[mark] = 1
+for (const mark of marks) isMark[mark] = 1
+/** A block without marks is in a long text, which is searched faster than counted. */
+const blockBytes = 1_024
 
 function hasMoreMarks (text: string): boolean {
   const bytes = Buffer.from(text)
-  let marks = 0
-  for (let at = 0; at < bytes.length && marks <= mostMarks; at++) marks += isMark[bytes[at] ?? 0] ?? 0
-  return marks > mostMarks
+  const next = marks.map(() => 0)
+  let count = 0
+  for (let at = 0; at < bytes.length && count <= mostMarks;) {
+    const before = count
+    const end = Math.min(bytes.length, at + blockBytes)
+    for (; at < end; at++) count += isMark[bytes[at] ?? 0] ?? 0
+    if (count > before) continue
+    // Each mark is searched again only beyond its last place, so this takes linear time.
+    for (const [index, mark] of marks.entries()) {
+      if ((next[index] ?? 0) < at) next[index] = placeOf(bytes, mark, at)
+    }
+    at = Math.min(...next)
+  }
+  return count > mostMarks
+}
+
+function placeOf (bytes: Buffer, byte: number, from: number): number {
+  const at = bytes.indexOf(byte, from)
+  return at === -1 ? bytes.length : at
 }
 
 /** Narrows a value to an object. Throws UpstreamError. */
