@@ -196,9 +196,11 @@ export class StreamRelay {
     if (this.#editor.countedTo === 0) delivered.takeMedia(this.#scan.images, this.#scan.spokenBytes)
     if (visible.length > 0) this.#pass(visible)
     this.failure = this.#editor.failure
-    if (this.#editor.isDone && !this.isCut) {
+    if (this.#editor.isDone) {
       this.isDone = true
-      recordEnd(this.#report)
+      // What was too much came after the end.
+      this.isCut = false
+      return recordEnd(this.#report)
     }
     const { usage, isPartial } = this.#report
     if (isPartial && usage !== null && this.#guard?.output.isExceededBy(usage) === true) this.isCut = true

@@ -9,6 +9,8 @@ import { maxEventBytes } from '../../../../services/upstream/sse.ts'
 import type { EventStream } from '../../../../services/providers/provider.ts'
 import { createReport } from '../../../../services/providers/report.ts'
 import { dialects } from '../../../../services/providers/openai/dialects.ts'
+import { OutputGuard } from '../../../../services/providers/openai/output-guard.ts'
+import type { StreamGuard } from '../../../../services/providers/openai/stream-editor.ts'
 import { relayStream } from '../../../../services/providers/openai/stream.ts'
 import { rejection } from '../../../thrown.ts'
 
@@ -23,6 +25,7 @@ interface RelayOptions {
   signal?: AbortSignal
   isOpen?: boolean
   quietMs?: number
+  guard?: StreamGuard
 }
 
 /** A server that sends bodies as event streams, and a relay of them. */
@@ -57,8 +60,8 @@ async function start (t: Test) {
     const exchange = await connection.send({ method: 'GET', path: '/', headers: {}, signal })
     const report = createReport()
     const fallback = { id: 'chatcmpl-0', object: 'chat.completion.chunk', created: 0, model: 'm' }
-    const { quietMs } = options
-    const form = { dialect, secret: null, hideUsage, fallback, choices: 1, quietMs }
+    const { quietMs, guard } = options
+    const form = { dialect, secret: null, hideUsage, fallback, choices: 1, quietMs, guard }
     const stream = await relayStream(exchange, report, form)
     if (stream instanceof Uint8Array) throw new Error('no stream')
     return { report, stream }
@@ -106,6 +109,25 @@ const opening = chunk({ role: 'assistant', content: '' })
 const whole = [opening, text('Grüße, '), text('日本語'), text(' 👩‍👩‍👧‍👦'), chunk({}, 'stop'), event({ ...head, choices: [], usage }), done]
 
 for (const [name, read] of Object.entries(readers)) {
+  t.test(`${name}: more text than is held ends the stream once, and after the end it does not count`, async t => {
+    const { relay } = await start(t)
+    const long = text('word '.repeat(500))
+    const relayed = async (body: string) => {
+      const guard = { output: new OutputGuard('by-text', 16, 1), estimate: async () => ({ prompt: 1, completion: 16 }) }
+      const { stream, report } = await relay([body], { guard })
+      const events = (await read(stream)).split('\n\n').filter(one => one !== '').map(one => one.slice(6))
+      return { events, isCut: report.isCut }
+    }
+    const cut = await relayed([opening, text('a'), long, chunk({}, 'stop'), done].join(''))
+    t.ok(cut.isCut)
+    t.equal(cut.events.indexOf('[DONE]'), cut.events.length - 1)
+    t.match(cut.events.at(-3), /"finish_reason":"length"/)
+    const ended = await relayed([opening, text('a'), chunk({}, 'stop'), done, long, done].join(''))
+    t.notOk(ended.isCut)
+    t.equal(ended.events.indexOf('[DONE]'), ended.events.length - 1)
+    t.match(ended.events.at(-2), /"finish_reason":"stop"/)
+  })
+
   t.test(`${name}: a stream passes as it is, wherever the network cuts it`, async t => {
     const { relay, sockets, deadlines } = await start(t)
     const bytes = Buffer.from(whole.join(''))
