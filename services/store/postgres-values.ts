@@ -2,11 +2,11 @@ import type { CustomTypesConfig } from 'pg'
 import type { Value } from './store.ts'
 
 /**
- * Returns a value as it is bound: Postgres has no NUL in texts, nor in JSON, so it becomes U+FFFD. Throws
- * RangeError for a number that is not exact on every engine.
+ * Returns a value as it is bound: Postgres has no NUL in texts, and in JSON neither that nor halves of
+ * surrogate pairs, so they become U+FFFD. Throws RangeError for a number that is not exact on every engine.
  */
 export function toParameter (value: Value): Value {
-  if (typeof value === 'string') return withoutNul(value)
+  if (typeof value === 'string') return storableText(value)
   if (typeof value !== 'number') return value
   if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value))) {
     throw new RangeError(`Not a safe number: ${value}`)
@@ -14,12 +14,14 @@ export function toParameter (value: Value): Value {
   return value
 }
 
-const escapedNul = /(?<!\\)((?:\\\\)*)\\u0000/g
+/** After an even number of backslashes: NUL, half a pair, or a pair, which is the second group. */
+const escapes = /(?<!\\)((?:\\\\)*)(?:(\\ud[89ab]..\\ud[c-f]..)|\\u0000|\\ud[89a-f]..)/gi
 
-function withoutNul (text: string): string {
+function storableText (text: string): string {
   const plain = text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text
   const isJson = plain.startsWith('{') || plain.startsWith('[')
-  return isJson && plain.includes('\\u0000') ? plain.replace(escapedNul, '$1\\ufffd') : plain
+  if (!isJson || !/\\u(?:0000|d[89a-f])/i.test(plain)) return plain
+  return plain.replace(escapes, (_, before: string, pair = '\ufffd') => before + pair)
 }
 
 /** Parses columns as SQLite returns them: numbers for numbers, 1 and 0 for booleans, else text. */
