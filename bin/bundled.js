@@ -24,7 +24,7 @@ export function bundled (program) {
     throw error
   }
   module.setSourceMapsSupport(true, { nodeModules: true })
-  return pathToFileURL(join(bundleFolder, `${program}.js`)).href
+  return pathToFileURL(join(bundleFolder, `${program}.mjs`)).href
 }
 
 /** SHA-256 of files, by their paths from the root of the project. Throws the system error without one. */

@@ -22,7 +22,7 @@ t.test('a bundle is used while its inputs have the content that it was made from
 
   const list = { inputs: ['a.ts'], digest: digestOf(['a.ts']) }
   writeFileSync(join(bundleFolder, 'inputs.json'), JSON.stringify(list))
-  t.equal(bundled('serve'), pathToFileURL(join(bundleFolder, 'serve.js')).href)
+  t.equal(bundled('serve'), pathToFileURL(join(bundleFolder, 'serve.mjs')).href)
 
   const input = join(folder, 'a.ts')
   const { atime, mtime } = statSync(input)
