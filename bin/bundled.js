@@ -34,11 +34,12 @@ export function digestOf (inputs) {
   const buffer = Buffer.allocUnsafe(64 * 1024)
   for (const input of inputs) {
     hash.update(`${input}\n`)
-    const file = openSync(join(root, input))
-    for (let size = -1; size !== 0;) {
+    const file = openSync(`${root}/${input}`)
+    let size
+    do {
       size = readSync(file, buffer)
       hash.update(buffer.subarray(0, size))
-    }
+    } while (size === buffer.length)
     closeSync(file)
   }
   return hash.digest('hex')
