@@ -14,14 +14,16 @@ import {
   meanApgr, meanInterval, pairLines, poolLines, published,
   type ModelPair, type PairLine, type PoolLine, type EvaluationPool
 } from './evaluation/tables.ts'
+import { gymPairs, readReasoningGym } from './evaluation/reasoning-gym.ts'
 import { readGradeSchool } from './evaluation/zero-eval.ts'
 
-const usage = `npm run route:eval -- --data <folder> [--zero-eval <folder>]
+const usage = `npm run route:eval -- --data <folder> [--zero-eval <folder>] [--reasoning-gym <folder>]
   Trains on the training split and measures on the other one, which is small; then the same with each third
   of all rows in turn; then leaves out one benchmark after the other. What the policies choose is compared
   with mixing single models at the same cost.
-  --data <folder>       as for route:train
-  --zero-eval <folder>  a checkout of WildEval/ZeroEval: its grade-school mathematics, never in the training`
+  --data <folder>           as for route:train
+  --zero-eval <folder>      a checkout of WildEval/ZeroEval: grade-school mathematics, never in the training
+  --reasoning-gym <folder>  a checkout of open-thought/reasoning-gym-eval: puzzles, never in the training`
 
 /** That of the pair for mathematics, a close pair of one maker, and a pair far apart. */
 const gradeSchoolPairs: ModelPair[] = [
@@ -34,17 +36,22 @@ const gradeSchoolPairs: ModelPair[] = [
 const columns = ['tollgate', 'prompt length', 'keywords', 'random mixing']
 
 const { values } = parseArgs({
-  options: { data: { type: 'string' }, 'zero-eval': { type: 'string' }, help: { type: 'boolean' } }
+  options: {
+    data: { type: 'string' },
+    'zero-eval': { type: 'string' },
+    'reasoning-gym': { type: 'string' },
+    help: { type: 'boolean' }
+  }
 })
 
 if (values.help === true || values.data === undefined) {
   console.error(usage)
   process.exitCode = values.help === true ? 0 : 2
 } else {
-  evaluate(values.data, values['zero-eval'])
+  evaluate(values.data, values['zero-eval'], values['reasoning-gym'])
 }
 
-function evaluate (folder: string, zeroEval: string | undefined): void {
+function evaluate (folder: string, zeroEval: string | undefined, reasoningGym: string | undefined): void {
   const data = readTrainingData(folder)
   const read = (name: string) => JSON.parse(readFileSync(join(folder, name), 'utf8'))
   const pairs: ModelPair[] = read('pairs.json')
@@ -72,11 +79,9 @@ function evaluate (folder: string, zeroEval: string | undefined): void {
   printPairs(pairs, data.rows, { tollgate: tollgateScorer(data, elsewhere), ...others }, 'never seen', summary)
   printPolicies(elsewhere)
   if (zeroEval !== undefined) {
-    console.log('\n# Grade-school mathematics: trained on all benchmarks, of which it is none')
-    const all = trainOn(data, data.rows)
-    const routers = { tollgate: tollgateScorer(data, () => all), ...others }
-    printPairs(gradeSchoolPairs, readGradeSchool(zeroEval), routers, 'grade-school mathematics', summary)
+    printInNoTraining('grade-school mathematics', readGradeSchool(zeroEval), gradeSchoolPairs)
   }
+  if (reasoningGym !== undefined) printInNoTraining('Reasoning Gym', readReasoningGym(reasoningGym), gymPairs)
   printSummary(summary, [
     ...poolShares('test split', test, learnedOnSplit), ...poolShares('thirds', data.rows, byThirds),
     ...poolShares('never seen', data.rows, elsewhere)
@@ -84,6 +89,16 @@ function evaluate (folder: string, zeroEval: string | undefined): void {
   for (const { domain, models, guessed, published } of levelErrors(data, loadWeights())) {
     console.log(`Levels in ${domain}, each of ${models} models left out: off by ${guessed.toFixed(2)} guessed, ` +
       `${published.toFixed(2)} with published results`)
+  }
+
+  /** Measures the router as it is shipped on a benchmark that is in no training. */
+  function printInNoTraining (
+    name: string, rows: readonly TrainingRow[], pairs: readonly ModelPair[]
+  ): void {
+    console.log(`\n# ${name}: trained on all benchmarks, of which it is none`)
+    const all = trainOn(data, data.rows)
+    const routers = { tollgate: tollgateScorer(data, () => all), ...others }
+    printPairs(pairs, rows, routers, name, summary)
   }
 
   /** What the pools in which knowing the benchmarks helps reach. */
