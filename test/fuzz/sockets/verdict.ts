@@ -65,7 +65,8 @@ function serverProblem ({ model, path, bytes }: FuzzRequest, { status, body }: R
   // The sandbox fails only on request, and everything else has no provider.
   const isSandbox = model !== null && /^(sandbox|m-|v-)/.test(model) && !bytes.includes('"fallbacks"')
   const isAsked = bytes.includes('sandbox:')
-  const isBusy = /server_is_overloaded|deadline_exceeded/.test(text)
+  // The operator's requests change accounts meanwhile.
+  const isBusy = /server_is_overloaded|deadline_exceeded|account_locked/.test(text)
   return !path.startsWith('/v1/') || (isSandbox && !isAsked && !isBusy) ? `${status} ${text}` : null
 }
 
