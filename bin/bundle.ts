@@ -26,6 +26,9 @@ const onFirstUse = [
 /** What decides, beside the modules, which modules the bundle has and what becomes of them. */
 const deciding = ['bin/bundle.ts', 'package-lock.json', 'tsconfig.json']
 
+/** `debug` colours its output with it where development packages bring it; the image has none of them. */
+const developmentOnly = 'supports-color'
+
 const rolldown = await import('rolldown').catch(() => null)
 if (rolldown !== null) {
   rmSync(bundleFolder, { recursive: true, force: true })
@@ -33,7 +36,7 @@ if (rolldown !== null) {
   await rolldown.build({
     input: programs,
     platform: 'node',
-    external: onFirstUse,
+    external: [...onFirstUse, developmentOnly],
     plugins: [ownPlaces(), listInputs(inputs)],
     output: {
       dir: bundleFolder,

@@ -1,11 +1,13 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
 import { addressOf, spawnGateway, withoutHooks } from '../process.ts'
 
 const root = join(import.meta.dirname, '..', '..')
+
+const read = (file: string): string => readFileSync(join(root, file), 'utf8')
 
 /** Runs a module in the project's Node; returns what it prints. */
 function run (module: string): string {
@@ -40,6 +42,19 @@ t.test('a bundle is used while its inputs have the content that it was made from
 t.test('the bundle', async t => {
   execFileSync(process.execPath, [join(root, 'bin', 'bundle.ts')])
   const load = `const { bundled } = await import('${pathToFileURL(join(root, 'bin', 'bundled.js')).href}')`
+
+  t.test('is made of what the image has too', async t => {
+    const { inputs }: { inputs: string[] } = JSON.parse(read('node_modules/.cache/bundle/inputs.json'))
+    const packages: Record<string, { dev?: boolean }> = JSON.parse(read('package-lock.json')).packages
+    const given = read('.dockerignore').split('\n').filter(line => line.startsWith('!')).map(line => line.slice(1))
+    const isInImage = (file: string): boolean => {
+      const [, folder] = /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(file) ?? []
+      if (folder !== undefined) return packages[folder] !== undefined && packages[folder].dev !== true
+      return given.some(name => file === name || file.startsWith(`${name}/`))
+    }
+    t.ok(inputs.length > 1000)
+    t.same(inputs.filter(file => !isInImage(file)), [])
+  })
 
   t.test('serves, from a tenth of the files', async t => {
     const counter = `import { registerHooks } from 'node:module'
