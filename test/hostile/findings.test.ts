@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
 import { configFromEnvironment } from '../../services/config/environment/environment.ts'
-import { startGateway, type Gateway } from '../helper.ts'
+import { hastenVideos, startGateway, type Gateway } from '../helper.ts'
+import { processorMs } from '../processor-time.ts'
 
 // Attacks that once succeeded, each by its number. The others: A2, values that take more memory than their
 // text, is chaos/many-large-bodies and `empty objects` of chaos/pauses; A4, apps in browsers, is
@@ -17,13 +18,14 @@ const chat = (model: string, content: unknown) => ({ model, messages: [{ role: '
 
 t.test('A1: addresses of pictures in a video\'s prompt are read in linear time', async t => {
   const gateway = await startGateway(t)
+  hastenVideos(gateway, { minMs: 20, maxMs: 40 })
   for (const bytes of [8_000, 32_000, 200_000]) {
-    const before = process.cpuUsage()
+    const startedMs = processorMs()
     const { answer } = await post(gateway, chat('sandbox-video', `${'https://a.png?'.repeat(bytes / 14)}\nsandbox:delay 0`))
-    const { user, system } = process.cpuUsage(before)
+    const tookMs = processorMs() - startedMs
     t.ok(answer.status < 500, `${bytes} bytes: ${answer.status}`)
     // It was 2.7 s for 32 KB and 15 s for 200 KB.
-    if (bytes > 32_000) t.ok((user + system) / 1000 < 1_000, `${(user + system) / 1000} ms`)
+    if (bytes > 32_000) t.ok(tookMs < 1_000, `${tookMs} ms`)
   }
 })
 
@@ -31,7 +33,9 @@ t.test('A1: addresses of pictures in a video\'s prompt are read in linear time',
 async function withOddNames (t: Test): Promise<Gateway> {
   const config = configFromEnvironment({})
   const models = config.models.map(model => ({ ...model, id: `${model.id}-\u{1f600}` }))
-  return await startGateway(t, { config: { ...config, models } })
+  const gateway = await startGateway(t, { config: { ...config, models } })
+  hastenVideos(gateway, { minMs: 20, maxMs: 40 })
+  return gateway
 }
 
 t.test('A3: a model whose name is beyond the BMP answers, and no half of a character is charged without one', async t => {

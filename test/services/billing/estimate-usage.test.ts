@@ -3,6 +3,7 @@ import { countTokens } from '../../../services/billing/count-tokens.ts'
 import type { UserPart } from '../../../schemas/openai/chat-messages.ts'
 import { estimateUsage, estimateWithin } from '../../../services/billing/estimate-usage.ts'
 import { createReport, recordUsage, type Usage } from '../../../services/providers/report.ts'
+import { processorMs } from '../../processor-time.ts'
 
 t.test('tokens are counted by a real tokenizer', async t => {
   t.equal(await countTokens(''), 0)
@@ -11,10 +12,10 @@ t.test('tokens are counted by a real tokenizer', async t => {
 })
 
 t.test('a long text, or a very long word, takes no long time', async t => {
-  const startedMs = performance.now()
+  const startedMs = processorMs()
   const tokens = await countTokens('a'.repeat(1_000_000))
   t.ok(tokens > 50_000 && tokens < 1_000_000, String(tokens))
-  t.ok(performance.now() - startedMs < 2000)
+  t.ok(processorMs() - startedMs < 2000)
 })
 
 function reportOf (text: string, usage: Usage | null = null) {

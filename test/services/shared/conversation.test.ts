@@ -3,6 +3,7 @@ import type { ChatCompletionRequest } from '../../../schemas/openai/chat-complet
 import type { ChatMessage } from '../../../schemas/openai/chat-messages.ts'
 import type { CompletionRequest } from '../../../schemas/openai/completions.ts'
 import { conversationHint, conversationId } from '../../../services/shared/conversation.ts'
+import { processorMs } from '../../processor-time.ts'
 
 const system: ChatMessage = { role: 'system', content: 'You are helpful.' }
 const hello: ChatMessage = { role: 'user', content: 'Hello' }
@@ -78,7 +79,7 @@ t.test('a name is not shown to providers, and two keys with one name differ ther
 t.test('megabytes are not read', async t => {
   const long = 'x'.repeat(20_000_000)
   const many = Array.from({ length: 100_000 }, (): ChatMessage => ({ role: 'system', content: long }))
-  const startedMs = performance.now()
+  const startedMs = processorMs()
   for (let n = 0; n < 20; n++) idOf(many)
-  t.ok(performance.now() - startedMs < 1000)
+  t.ok(processorMs() - startedMs < 1000)
 })

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { compileGlob } from '../../../services/shared/glob.ts'
+import { processorMs } from '../../processor-time.ts'
 
 t.test('a star stands for any text', async (t) => {
   const cases = [
@@ -22,7 +23,7 @@ t.test('a star stands for any text', async (t) => {
 })
 
 t.test('many stars take no long time', async (t) => {
-  const startMs = performance.now()
+  const startedMs = processorMs()
   t.notOk(compileGlob('*a'.repeat(100) + 'b')('a'.repeat(100_000)))
-  t.ok(performance.now() - startMs < 1000)
+  t.ok(processorMs() - startedMs < 1000)
 })

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { UpstreamError } from '../../../services/shared/errors.ts'
 import { loggable, plainCode, redacted, providerWords } from '../../../services/shared/redact.ts'
+import { processorMs } from '../../processor-time.ts'
 
 const said = (message: string): string => providerWords(new UpstreamError('bad_request', 'yes', message))
 
@@ -112,15 +113,15 @@ t.test('hostile texts are redacted in bounded time', async t => {
   const starts = ['a@', 'a.', '1:', '"', "'", 'sk-', 'http://', 'authorization:', 'aA1', '[', 'a-', ' ', '\\', 'org-', 'input', '\u2028', 'host=', '\\"', '\\"a\\":', `${'a'.repeat(3998)} `]
   for (const start of starts) {
     const text = start.repeat(Math.ceil(400_000 / start.length))
-    const startedMs = performance.now()
+    const startedMs = processorMs()
     said(text)
     redacted(text, 1000)
-    t.ok(performance.now() - startedMs < 2000, start)
+    t.ok(processorMs() - startedMs < 2000, start)
   }
   const nested = JSON.stringify(Array(900).fill('"a"').join('')).slice(0, 3900)
-  const startedMs = performance.now()
+  const startedMs = processorMs()
   for (let count = 0; count < 100; count++) said(`${count} ${nested}`)
-  t.ok(performance.now() - startedMs < 1000, 'JSON in JSON')
+  t.ok(processorMs() - startedMs < 1000, 'JSON in JSON')
 })
 
 t.test('an error is logged without what its causes quote', async t => {

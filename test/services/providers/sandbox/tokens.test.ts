@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { countSandboxTokens, createTokenCounter, splitTokens } from '../../../../services/providers/sandbox/tokens.ts'
+import { processorMs } from '../../../processor-time.ts'
 
 const text = fc.oneof(
   fc.string({ unit: 'binary' }),
@@ -31,17 +32,17 @@ t.test('gives the same first tokens with a limit', async () => {
 
 t.test('extrapolates the count of a very long text', async t => {
   t.ok(Math.abs(countSandboxTokens('word '.repeat(100_000)) - 100_000) < 50)
-  const startedAt = performance.now()
+  const startedMs = processorMs()
   countSandboxTokens('word '.repeat(10_000_000))
-  t.ok(performance.now() - startedAt < 1_000)
+  t.ok(processorMs() - startedMs < 1_000)
 })
 
 t.test('the work of counting is bounded for all texts of a request together', async t => {
   const count = createTokenCounter()
   const texts = Array.from({ length: 2_000 }, () => 'a@\ude00\r\nb '.repeat(5_000))
-  const startedAt = performance.now()
+  const startedMs = processorMs()
   const counts = texts.map(count)
-  t.ok(performance.now() - startedAt < 1_000)
+  t.ok(processorMs() - startedMs < 1_000)
   const [first = 0] = counts
   t.ok(counts.every(count => Math.abs(count - first) < 5), 'by the rate of what was counted')
 })
