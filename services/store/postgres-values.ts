@@ -15,7 +15,7 @@ export function toParameter (value: Value): Value {
 }
 
 /** After an even number of backslashes: NUL, half a pair, or a pair, which is the second group. */
-const escapes = /(?<!\\)((?:\\\\)*)(?:(\\ud[89ab]..\\ud[c-f]..)|\\u0000|\\ud[89a-f]..)/gi
+const escapes = /(?<!\\)((?:\\\\)*)(?:(\\ud[89ab][\da-f]{2}\\ud[c-f][\da-f]{2})|\\u0000|\\ud[89a-f][\da-f]{2})/gi
 
 function storableText (text: string): string {
   const plain = text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text

@@ -122,7 +122,7 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
     if (!(answer instanceof Uint8Array)) return { kind: 'bytes', events: answer, report }
     // A string, because Node.js writes head and body in one packet only if the body is one.
     const text = answer.toString()
-    const streamed = looksLikeEvents(text.trimStart()) ? await collectStream(answer, form) : null
+    const streamed = looksLikeEvents(text.trimStart()) ? await collectStream(text, form) : null
     const whole = readJson<Body, Chunk>(text, streamed, report, form)
     return isStream ? { kind: 'chunks', chunks: asChunks<Chunk>(whole.body), report } : whole
   }

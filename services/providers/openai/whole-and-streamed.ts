@@ -42,8 +42,9 @@ const bytesPerTurn = 64 * 1024
 const unscanned = new PieceScan()
 unscanned.hasUsage = true
 
-/** The whole answer that an event stream has. Throws UpstreamError, as the stream would. */
-export async function collectStream (bytes: Buffer, form: StreamForm): Promise<JsonObject> {
+/** The whole answer that the text of an event stream has. Throws UpstreamError, as the stream would. */
+export async function collectStream (text: string, form: StreamForm): Promise<JsonObject> {
+  const bytes = Buffer.from(text.trimStart())
   const isLegacy = form.fallback.object === 'text_completion'
   const fallback = { ...form.fallback, object: isLegacy ? 'text_completion' : 'chat.completion.chunk' }
   const editor = new StreamEditor(createReport(), { ...form, fallback, hideUsage: false })
@@ -90,7 +91,7 @@ class AnswerOfChunks {
   }
 
   #takeChunk ({ choices, object: _, ...members }: JsonObject): void {
-    for (const [name, value] of Object.entries(members)) if (value !== null) this.#members[name] = value
+    for (const [name, value] of entriesOf(members)) if (value !== null) this.#members[name] = value
     for (const choice of Array.isArray(choices) ? choices.filter(isObject) : []) {
       const { delta, ...others } = choice
       const before = this.#choices.get(choice.index) ?? {}
@@ -99,20 +100,29 @@ class AnswerOfChunks {
   }
 }
 
+/** No server nests the members of a chunk deeper. */
+const deepest = 100
+
 /**
  * Adds a piece, and returns what it is added to: texts follow each other, lists with an index are merged by
- * it, other values replace.
+ * it, other values replace. Throws UpstreamError for one that is too deep.
  */
-function append (whole: JsonObject, piece: JsonObject): JsonObject {
-  for (const [name, value] of Object.entries(piece)) {
+function append (whole: JsonObject, piece: JsonObject, depth = 0): JsonObject {
+  if (depth > deepest) throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer is nested too deeply.')
+  for (const [name, value] of entriesOf(piece)) {
     const old = whole[name]
     if (value === null || value === undefined) whole[name] ??= value
     else if (isText(old) && typeof value === 'string' && texts.has(name)) whole[name] = old + value
-    else if (isObject(old) && isObject(value)) append(old, value)
-    else if (Array.isArray(value)) whole[name] = appendList(Array.isArray(old) ? old : [], value)
+    else if (isObject(old) && isObject(value)) append(old, value, depth + 1)
+    else if (Array.isArray(value)) whole[name] = appendList(Array.isArray(old) ? old : [], value, depth + 1)
     else whole[name] = value
   }
   return whole
+}
+
+/** Without `__proto__`, which would reach the prototype of all objects where a piece is added in place. */
+function entriesOf (piece: JsonObject): [string, unknown][] {
+  return Object.entries(piece).filter(([name]) => name !== '__proto__')
 }
 
 const texts = new Set(['content', 'text', 'refusal', 'reasoning_content', 'arguments', 'input', 'data', 'transcript'])
@@ -120,14 +130,14 @@ const texts = new Set(['content', 'text', 'refusal', 'reasoning_content', 'argum
 /** Each piece with an index is looked for among the others. */
 const mostIndexed = 1_000
 
-function appendList (whole: unknown[], pieces: readonly unknown[]): unknown[] {
+function appendList (whole: unknown[], pieces: readonly unknown[], depth: number): unknown[] {
   for (const piece of pieces) {
     const isIndexed = isObject(piece) && typeof piece.index === 'number'
     if (isIndexed && whole.length > mostIndexed) {
-      throw new UpstreamError('bad_reply', 'yes', `The provider's answer has more than ${mostIndexed} tool calls.`)
+      throw new UpstreamError('bad_reply', 'yes', `The provider's answer has a list of more than ${mostIndexed} items.`)
     }
     const same = isIndexed ? whole.find(one => isObject(one) && one.index === piece.index) : undefined
-    if (isIndexed && isObject(same)) append(same, piece)
+    if (isIndexed && isObject(same)) append(same, piece, depth)
     else whole.push(piece)
   }
   return whole

@@ -265,11 +265,13 @@ forEachEngine(t, 'texts with halves of surrogate pairs are written and looked fo
   const store = await database.open()
   await store.run('create table odd (text text)')
   const rows = createJsonRows<{ text: string }>(store.engine, { text: 'text' })
+  const plain = '[C:\\udata\\x]'
   const texts = ['a\ud83d\ud83db', '\udc00', 'c\ud83d', '😀\ud83d', '\\\ud83d', '\\ud83d', '\\\\ud83d\0']
   await store.run(`insert into odd (text) select text from ${rows.sql}`, [rows.parameter(texts.map(text => ({ text })))])
   await store.run(`insert into odd (text) select text from ${rows.sql}`, [`[${store.engine === 'sqlite' ? '["\\ud83d\\ude00"]' : '{"text":"\\ud83d\\ude00"}'}]`])
+  await store.run('insert into odd (text) values ($1)', [plain])
   const kept = (await store.all<{ text: string }>('select text from odd')).map(({ text }) => text.replaceAll('\0', '\ufffd'))
-  t.same(kept.map(text => text.replaceAll(/\ufffd+/g, '?')), [...texts, '😀'].map(text => {
+  t.same(kept.map(text => text.replaceAll(/\ufffd+/g, '?')), [...texts, '😀', plain].map(text => {
     return text.toWellFormed().replaceAll('\0', '\ufffd').replaceAll(/\ufffd+/g, '?')
   }))
 })
