@@ -179,9 +179,10 @@ export const maxJsonCost = 2_000_000
 
 /**
  * What parsing and checking one more of each costs, as multiples of an escape in a text: two million of those
- * are as much work as a million tokens in a list, or 125,000 empty objects.
+ * are as much work as a million tokens in a list, or 125,000 empty objects. A surrogate is an escape of half
+ * a pair: an emoji has two.
  */
-export const costs = { container: 16, member: 16, text: 6, item: 2, escape: 1 }
+export const costs = { container: 16, member: 16, text: 6, item: 2, surrogate: 4, escape: 1 }
 
 /** The position of a member of the outermost object in the bytes. `end` is exclusive. */
 interface Member { start: number, keyEnd: number, end: number }
@@ -195,6 +196,9 @@ interface JsonScan {
 
 const quote = 0x22
 const backslash = 0x5c
+const letterU = 0x75
+const letterD = 0x64
+const digit8 = 0x38
 const comma = 0x2c
 const colon = 0x3a
 const openBrace = 0x7b
@@ -255,7 +259,7 @@ function ended (members: Member[], member: Member | null, bytes: Uint8Array, at:
   return null
 }
 
-/** The next quote and backslash at or after a place in the bytes, and how many escapes the last text had. */
+/** The next quote and backslash at or after a place in the bytes, and the cost of the last text's escapes. */
 interface Marks { quote: number, backslash: number, escapes: number }
 
 /** So many bytes are looked at here before the system's search is called, which costs as much. */
@@ -274,7 +278,8 @@ function stringEnd (bytes: Uint8Array, start: number, marks: Marks): number {
       const byte = bytes[at]
       if (byte === quote) return at + 1
       if (byte !== backslash) continue
-      if (++marks.escapes > maxJsonCost) throw tooMany()
+      marks.escapes += isSurrogate(bytes, at + 1) ? costs.surrogate : costs.escape
+      if (marks.escapes > maxJsonCost) throw tooMany()
       at++
     }
     if (marks.quote < at) marks.quote = find(bytes, quote, at)
@@ -282,6 +287,11 @@ function stringEnd (bytes: Uint8Array, start: number, marks: Marks): number {
     at = Math.max(at, Math.min(marks.quote, marks.backslash))
   }
   return bytes.length
+}
+
+/** Whether what follows a backslash is `ud8…` to `udf…`. Halves of pairs alone are slow to serialize. */
+function isSurrogate (bytes: Uint8Array, at: number): boolean {
+  return bytes[at] === letterU && ((bytes[at + 1] ?? 0) | 0x20) === letterD && (bytes[at + 2] ?? 0) >= digit8
 }
 
 function find (bytes: Uint8Array, byte: number, from: number): number {

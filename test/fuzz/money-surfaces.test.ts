@@ -8,6 +8,7 @@ import { plan, wallets, type Wallet } from './money-arbitraries.ts'
 import type { Plan } from './hostile-provider.ts'
 import { sumOf, type Entry } from './money-oracles.ts'
 import { openAccounts, openShop, post, videoModel, type Payers, type Shop } from './money-shop.ts'
+import { tracked } from './tracked.ts'
 
 // Every surface with arbitrary answers of providers, clients that leave and connections that
 // break: entries are the balance, holds end, a request has one charge at most, and none without an answer.
@@ -15,7 +16,7 @@ import { openAccounts, openShop, post, videoModel, type Payers, type Shop } from
 const isLong = process.env['FUZZ_RUNS'] !== undefined
 const numRuns = Number(process.env['FUZZ_RUNS'] ?? 30)
 const seed = Number(process.env['FUZZ_SEED'] ?? Date.now() % 1_000_000)
-const patienceMs = 10_000
+const patienceMs = 30_000
 
 interface Asked {
   path: string
@@ -181,9 +182,11 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     t.setTimeout(isLong ? 24 * 3_600_000 : 90_000)
     const shop = await openShop(t, engine)
     const exchanges = fc.array(asked, { minLength: 1, maxLength: 6 })
-    const property = fc.asyncProperty(wallets, exchanges, (wallet, all) => check(shop, wallet, all))
+    const checks = tracked(async (wallet: Wallet, all: Question[]) => await check(shop, wallet, all))
+    const property = fc.asyncProperty(wallets, exchanges, checks.check)
     const limits = isLong ? {} : { interruptAfterTimeLimit: 15_000, markInterruptAsFailure: false }
     await fc.assert(property, { numRuns, seed, ...limits })
+    await checks.end()
     const found = await shop.gateway.app.store.all<{ model: string, count: number }>(
       "select model, count(*) as count from entry where kind = 'usage' group by model", [])
     t.ok(found.length > 1, JSON.stringify(found))

@@ -9,6 +9,7 @@ import { sumUsage } from '../../services/reports/usage.ts'
 import { exchanges, rich, wallets, withUsage, type Exchange, type Wallet } from './money-arbitraries.ts'
 import { problemOf, sumOf, type Entry } from './money-oracles.ts'
 import { ask, openAccounts, openShop, type Answer, type Payers, type Shop } from './money-shop.ts'
+import { tracked } from './tracked.ts'
 
 // Arbitrary requests meet arbitrary answers of providers. Whatever happens, no account goes below zero, every
 // hold ends, what was booked is what was told, the excess is in suspense, and the books add up. `FUZZ_RUNS`
@@ -107,8 +108,10 @@ for (const engine of ['sqlite', 'postgres'] as const) {
   t.test(`no answer of a provider breaks the books (${engine}, seed ${seed})`, async t => {
     t.setTimeout(isLong ? 24 * 3_600_000 : 60_000)
     const shop = await openShop(t, engine)
-    const property = fc.asyncProperty(wallets, exchanges, (wallet, all) => check(shop, wallet, all))
+    const checks = tracked(async (wallet: Wallet, all: Exchange[]) => await check(shop, wallet, all))
+    const property = fc.asyncProperty(wallets, exchanges, checks.check)
     await fc.assert(property, { numRuns, seed, examples, ...(isLong ? {} : limits) })
+    await checks.end()
     const { store } = shop.gateway.app
     const entries = await store.all<Entry>("select kind, amount from entry where kind = 'usage'")
     const [total] = await sumUsage(store, { by: [], from: 0, to: Number.MAX_SAFE_INTEGER })

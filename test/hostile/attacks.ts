@@ -78,6 +78,7 @@ export const attacks: readonly Attack[] = [
   { name: 'words for auto', path: chat, body: () => messageBody(repeated('some words of a text ', largest), 'auto') },
   { name: 'Chinese', path: chat, body: () => messageBody(repeated('天地玄黃宇宙洪荒', largest)) },
   { name: 'escapes', path: chat, body: () => messageBody(repeated('"\\\n', largest / 2)) },
+  { name: 'halves of surrogate pairs', path: '/v1/messages', body: () => `{"model":"sandbox-chat","messages":[{"role":"user","content":"${repeated('\\ud83d', 2_900_000)}"}]}` },
   { name: 'backslashes', path: chat, body: () => `{"model":"sandbox-chat","x":"${repeated('\\\\', largest)}","messages":[{"role":"user","content":"a"}]}` },
   {
     name: 'members',

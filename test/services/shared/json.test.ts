@@ -64,6 +64,11 @@ t.test('the number of values has a limit, counted before any is made', async t =
   for (const text of [lists(maxJsonCost / costs.container), `{"a":[${'1,'.repeat(maxJsonCost / costs.item)}1]}`, `"${'\\n'.repeat(maxJsonCost + 1)}"`, `[${'"",'.repeat(maxJsonCost)}`, '{"a":'.repeat(200) + '"a":0,'.repeat(maxJsonCost)]) {
     t.match(thrown(() => parse(text)), { status: 413, code: 'request_too_large' }, text.slice(0, 20))
   }
+  for (const [escape, cost] of [['\\ud83d', costs.surrogate], ['\\uDE00', costs.surrogate], ['\\ud55c', costs.escape]] as const) {
+    const count = maxJsonCost / cost
+    t.doesNotThrow(() => parse(`"${escape.repeat(count - costs.text)}"`), escape)
+    t.match(thrown(() => parse(`"${escape.repeat(count + 1)}"`)), { status: 413 }, escape)
+  }
   t.doesNotThrow(() => parse(JSON.stringify({ a: '{[,:}]'.repeat(maxJsonCost) })), 'signs within a text are not values')
 })
 
