@@ -1,7 +1,8 @@
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import type { Plugin } from 'rolldown'
 import { bundleFolder, digestOf } from './bundled.js'
+import { linesOnly } from './line-map.ts'
 
 // Bundles the program and the packages of every start into a few files, as `npm ci` does. An install without
 // development packages has no Rolldown and leaves a bundle that was made before as it is.
@@ -24,33 +25,50 @@ const onFirstUse = [
 ]
 
 /** What decides, beside the modules, which modules the bundle has and what becomes of them. */
-const deciding = ['bin/bundle.ts', 'package-lock.json', 'tsconfig.json']
+const deciding = ['bin/bundle.ts', 'bin/line-map.ts', 'package-lock.json', 'tsconfig.json']
 
 /** `debug` colours its output with it where development packages bring it; the image has none of them. */
 const developmentOnly = 'supports-color'
 
 const rolldown = await import('rolldown').catch(() => null)
 if (rolldown !== null) {
-  rmSync(bundleFolder, { recursive: true, force: true })
+  // A start may be reading the bundle before, which stays if this fails.
+  const folder = `${bundleFolder}-${process.pid}`
+  mkdirSync(folder, { recursive: true })
+  try {
+    await makeBundle(folder, rolldown)
+    rmSync(bundleFolder, { recursive: true, force: true })
+    renameSync(folder, bundleFolder)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+async function makeBundle (folder: string, { build }: typeof import('rolldown')): Promise<void> {
   const inputs: string[] = []
-  await rolldown.build({
+  const { output } = await build({
     input: programs,
     platform: 'node',
     external: [...onFirstUse, developmentOnly],
     plugins: [ownPlaces(), listInputs(inputs)],
     output: {
-      dir: bundleFolder,
+      dir: folder,
       entryFileNames: '[name].mjs',
       chunkFileNames: '[name]-[hash].mjs',
       sourcemap: true,
+      sourcemapExcludeSources: true,
       // Without comments and indentation, and in ASCII, Node reads and keeps a third as much.
       minify: { compress: false, mangle: false, codegen: { removeWhitespace: true, asciiOnly: true } },
       // Names of errors are in logs.
       keepNames: true
     }
   })
-  // Written last, because without it the bundle is not used.
-  writeFileSync(join(bundleFolder, 'inputs.json'), JSON.stringify({ inputs, digest: digestOf(inputs) }))
+  for (const { fileName } of output.filter(({ fileName }) => fileName.endsWith('.map'))) {
+    const file = join(folder, fileName)
+    const map = JSON.parse(readFileSync(file, 'utf8'))
+    writeFileSync(file, JSON.stringify({ ...map, names: [], mappings: linesOnly(map.mappings) }))
+  }
+  writeFileSync(join(folder, 'inputs.json'), JSON.stringify({ inputs, digest: digestOf(inputs) }))
 }
 
 /** Lets modules find the files beside their sources. */

@@ -12,15 +12,15 @@ const root = join(import.meta.dirname, '..')
 export const bundleFolder = join(root, 'node_modules', '.cache', 'bundle')
 
 /**
- * The URL of a program in the bundle, `serve` or `worker`; null if there is no bundle, or if a file that it
- * was made from has another content now. Stack traces then name the sources.
+ * The URL of a program in the bundle, `serve` or `worker`; null if there is no whole bundle, or if a file
+ * that it was made from has another content now. Stack traces then name the lines of the sources.
  */
 export function bundled (program) {
   try {
     const { inputs, digest } = JSON.parse(readFileSync(join(bundleFolder, 'inputs.json'), 'utf8'))
     if (digestOf(inputs) !== digest) return null
   } catch (error) {
-    if (error.code === 'ENOENT') return null
+    if (error.code === 'ENOENT' || error instanceof SyntaxError) return null
     throw error
   }
   module.setSourceMapsSupport(true, { nodeModules: true })

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
@@ -37,6 +37,8 @@ t.test('a bundle is used while its inputs have the content that it was made from
   t.equal(bundled('serve'), null, 'an input is gone')
   mkdirSync(input)
   t.throws(() => bundled('serve'), { code: 'EISDIR' })
+  writeFileSync(join(bundleFolder, 'inputs.json'), '{"inputs":["a')
+  t.equal(bundled('serve'), null, 'the list is cut off')
 })
 
 t.test('the bundle', async t => {
@@ -77,11 +79,21 @@ t.test('the bundle', async t => {
     t.ok(Number(files) > 0 && Number(files) < 150, `${files} files`)
   })
 
-  t.test('names the sources in stack traces', async t => {
-    const stack = run(`${load}
-      const { serve } = await import(bundled('serve'))
+  t.test('names the lines of the sources in stack traces', async t => {
+    const stackOf = (program: string) => run(`${load}
+      const { serve } = await import(${program})
       await serve({ PORT: 'none' }).catch(error => console.log(error.stack))`)
+    const linesIn = (stack: string) => stack.match(/[\w-]+\.ts:\d+/g)
+    const stack = stackOf("bundled('serve')")
     t.match(stack, /services\/config\/settings\/[\w-]+\.ts:\d+/)
     t.notMatch(stack, '.cache')
+    t.same(linesIn(stack), linesIn(stackOf(`'${pathToFileURL(join(root, 'bin', 'serve.ts')).href}'`)))
+  })
+
+  t.test('has small source maps, because the first error of a process waits for Node to decode them', async t => {
+    const folder = join(root, 'node_modules', '.cache', 'bundle')
+    const bytes = readdirSync(folder).filter(name => name.endsWith('.map'))
+      .reduce((sum, name) => sum + statSync(join(folder, name)).size, 0)
+    t.ok(bytes > 100_000 && bytes < 1_500_000, `${bytes} bytes`)
   })
 })
