@@ -37,10 +37,10 @@ const answers: Record<string, () => OddAnswer> = {
   'millions of values in one event': () => stream(`data: {"choices":[${fill(8 * mb, '{},')}{}]}\n\n`),
   'braces in one event': () => stream(`data: ${fill(8 * mb, '{')}\n\n`),
   'lines of one event': () => stream(`${fill(8 * mb, 'data: 1\n')}\n`),
-  'a million small events': () => stream(fill(12 * mb, 'data: {"choices":[]}\n\n')),
-  'a hundred thousand tool calls': () => stream(events(100_000, index =>
+  'fifty thousand small events': () => stream(fill(mb, 'data: {"choices":[]}\n\n')),
+  'four thousand tool calls': () => stream(events(4_000, index =>
     chunk({ tool_calls: [{ index, id: `call_${index}`, type: 'function', function: { name: 'f', arguments: '{}' } }] }))),
-  'a hundred thousand pieces of text': () => stream(events(100_000, () => chunk({ content: 'word ' })) +
+  'four thousand pieces of text': () => stream(events(4_000, () => chunk({ content: 'word ' })) +
     'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'),
   'comments only': () => stream(fill(8 * mb, ': ping\n\n')),
   'line ends only': () => stream(fill(8 * mb, '\r\n'))
