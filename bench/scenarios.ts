@@ -23,7 +23,7 @@ export const scenarios = {
     warmUp: 30_000,
     unit: 'request',
     units: 2000,
-    targetRatio: 1.7
+    targetRatio: 1.4
   },
   long: {
     title: 'JSON, 50 KB request',
@@ -31,7 +31,7 @@ export const scenarios = {
     warmUp: 6000,
     unit: 'request',
     units: 1000,
-    targetRatio: 3
+    targetRatio: 1.7
   },
   stream: {
     title: '50 streams at once, 100 chunks at 10 ms',
@@ -40,7 +40,7 @@ export const scenarios = {
     warmUpShort: 20_000,
     unit: 'chunk',
     units: 100 * 100,
-    targetRatio: 1.35
+    targetRatio: 1.05
   }
 } as const satisfies Readonly<Record<string, Scenario>>
 
