@@ -18,8 +18,9 @@ const settleMs = 5_000
 const targetMiB = 60
 
 /**
- * Measures the memory (RSS, in MiB) of each server with 1,000 streams open, after a garbage collection; each
- * round starts both anew. `programsFor` takes the URL of the provider. Throws an Error if a stream ends.
+ * Measures the memory (RSS, in MiB) of each server with 1,000 streams open, after a garbage collection. Each
+ * round starts both servers again. `programsFor` takes the URL of the provider. Throws an Error if a stream
+ * ends.
  */
 export async function measureOpenStreams (
   programsFor: (upstreamUrl: string) => Promise<ServerPair<Program>>, rounds: number

@@ -282,8 +282,8 @@ function stringEnd (bytes: Uint8Array, start: number, marks: Marks): number {
       if (marks.escapes > maxJsonCost) throw tooMany()
       at++
     }
-    if (marks.quote < at) marks.quote = find(bytes, quote, at)
-    if (marks.backslash < at) marks.backslash = find(bytes, backslash, at)
+    if (marks.quote < at) marks.quote = placeOf(bytes, quote, at)
+    if (marks.backslash < at) marks.backslash = placeOf(bytes, backslash, at)
     at = Math.max(at, Math.min(marks.quote, marks.backslash))
   }
   return bytes.length
@@ -294,7 +294,8 @@ function isSurrogate (bytes: Uint8Array, at: number): boolean {
   return bytes[at] === letterU && ((bytes[at + 1] ?? 0) | 0x20) === letterD && (bytes[at + 2] ?? 0) >= digit8
 }
 
-function find (bytes: Uint8Array, byte: number, from: number): number {
+/** The place of the next such byte, or the length of the bytes. */
+export function placeOf (bytes: Uint8Array, byte: number, from: number): number {
   const at = bytes.indexOf(byte, from)
   return at === -1 ? bytes.length : at
 }

@@ -1,5 +1,5 @@
 import { UpstreamError } from '../shared/errors.ts'
-import { isObject, type JsonObject } from '../shared/json.ts'
+import { isObject, placeOf, type JsonObject } from '../shared/json.ts'
 import type { Exchange } from './exchange.ts'
 
 export const maxAnswerBytes = 64 * 1024 * 1024
@@ -57,11 +57,6 @@ function hasMoreMarks (text: string): boolean {
     at = Math.min(...next)
   }
   return count > mostMarks
-}
-
-function placeOf (bytes: Buffer, byte: number, from: number): number {
-  const at = bytes.indexOf(byte, from)
-  return at === -1 ? bytes.length : at
 }
 
 /** Narrows a value to an object. Throws UpstreamError. */

@@ -12,7 +12,7 @@ export interface OddAnswer { type: 'application/json' | 'text/event-stream', bod
 /** The models of the provider, one for each protocol. */
 export const oddModels = ['odd-chat', 'odd-claude', 'odd-gemini']
 
-/** A gateway whose event loop is watched, before a provider that answers what it is told. */
+/** Starts a metered gateway whose only provider returns the body that the test has set. */
 export async function startBeforeOddProvider (
   t: Test
 ): Promise<{ gateway: MeteredGateway, answerWith (answer: OddAnswer): void }> {

@@ -1,6 +1,6 @@
 const offeredMonths = 36
 
-/** A month in UTC, so many before that of today, e.g. `2026-11`. */
+/** The UTC month a number of months before the current one, e.g. `2026-11`. */
 export function monthAgo (months: number): string {
   const today = new Date()
   return new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() - months)).toISOString().slice(0, 7)
