@@ -7,6 +7,7 @@ import { newProvider } from '../services/config/new-provider.ts'
 import { Deadlines } from '../services/shared/timers.ts'
 import type { ImageCall } from '../services/providers/provider-image.ts'
 import { createProvider } from '../services/providers/registry.ts'
+import { keepOpen } from './keep-open.ts'
 
 /** A request that the fake server has received. */
 export interface Seen {
@@ -44,7 +45,7 @@ export async function startImageServer (
   const waiting: ((request: Seen) => void)[] = []
   let waited = 0
   const hung = Promise.withResolvers<void>()
-  const server = createServer(async (request, response) => {
+  const server = createServer(keepOpen, async (request, response) => {
     const text = Buffer.concat(await request.toArray()).toString()
     const body = text === '' ? {} : JSON.parse(text)
     const one = { method: request.method ?? '', path: request.url ?? '', headers: request.headers, body }

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from './free-port.ts'
 import { temporaryFolder } from './process.ts'
+import { keepOpen } from './keep-open.ts'
 
 interface Teardown { teardown (work: () => unknown): void }
 
@@ -106,7 +107,7 @@ backend out
 
 /** Stands in for the real proxies where they are not installed: gives up after a second of silence. */
 async function startIdleProxy (t: Teardown, upstream: number): Promise<number> {
-  const server = createServer((incoming, outgoing) => {
+  const server = createServer(keepOpen, (incoming, outgoing) => {
     const { method, url: path, headers } = incoming
     const forwarded = request({ host: '127.0.0.1', port: upstream, method, path, headers }, answer => {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers)

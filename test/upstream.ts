@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerR
 import type { AddressInfo, Socket } from 'node:net'
 import { setImmediate, setTimeout as pause } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
+import { keepOpen } from './keep-open.ts'
 
 const maxBodyBytes = 64 * 2 ** 20
 
@@ -86,7 +87,7 @@ export async function startUpstream ({ apiKey, route }: UpstreamOptions = {}): P
     return refusal(404, { message: `Invalid URL (${method} ${path})`, code: null })
   }
 
-  const server = createServer({ keepAliveTimeout: 0, requestTimeout: 0 }, async (incoming, response) => {
+  const server = createServer(keepOpen, async (incoming, response) => {
     try {
       const exchange = await receive(incoming, response, arrived++)
       requests.push(exchange.request)

@@ -1,7 +1,9 @@
-import { interceptors, Pool, type Dispatcher } from 'undici'
+import { setImmediate as afterOthers } from 'node:timers/promises'
+import { Pool, type Dispatcher } from 'undici'
 import type { TimeoutsMs } from '../catalogue/types.ts'
 import { UpstreamError } from '../shared/errors.ts'
 import type { Deadlines, Watched } from '../shared/timers.ts'
+import { decoderFor } from './decoder.ts'
 import type { ChunkSink, Connection, Exchange } from './exchange.ts'
 import { networkError } from './network-error.ts'
 
@@ -9,8 +11,10 @@ import { networkError } from './network-error.ts'
 const finishLimits = { ms: 1000, bytes: 16 * 1024 }
 /** `none` is what servers set that keep a proxy from compressing a stream. */
 const plainEncodings = new Set(['', 'identity', 'none'])
-/** Chunks waiting for a slow reader before the upstream is paused. */
-const highWaterChunks = 16
+/** Bytes waiting for a slow reader before the upstream is paused. */
+const highWaterBytes = 64 * 1024
+/** Bytes that a reader is given before other requests have their turn: of tiny events, each takes some µs. */
+const bytesPerTurn = 64 * 1024
 
 /** One request and its answer. `undici` calls the `on…` methods. */
 class UpstreamCall implements Exchange, Dispatcher.DispatchHandler, Watched, AsyncIterator<Buffer> {
@@ -28,6 +32,8 @@ class UpstreamCall implements Exchange, Dispatcher.DispatchHandler, Watched, Asy
   #controller: Dispatcher.DispatchController | undefined
   #decoder: Dispatcher.DispatchHandler | null = null
   #chunks: Buffer[] = []
+  #queuedBytes = 0
+  #bytesOfTurn = 0
   #receivedBytes = 0
   #started = false
   #ended = false
@@ -61,8 +67,7 @@ class UpstreamCall implements Exchange, Dispatcher.DispatchHandler, Watched, Asy
       throw error
     }
     if (this.#failure !== null) throw this.#failure
-    const chunks = this.#chunks
-    this.#chunks = []
+    const chunks = this.#takeChunks()
     return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
   }
 
@@ -71,12 +76,15 @@ class UpstreamCall implements Exchange, Dispatcher.DispatchHandler, Watched, Asy
   }
 
   next (): Promise<IteratorResult<Buffer, undefined>> {
+    if (this.#bytesOfTurn >= bytesPerTurn) return this.#nextTurn().then(() => this.next())
     const value = this.#chunks.shift()
     if (value === undefined) {
       if (this.#failure !== null) return Promise.reject(this.#failure)
       if (this.#ended) return Promise.resolve({ done: true, value })
       return this.#arrival().then(() => this.next())
     }
+    this.#queuedBytes -= value.length
+    this.#bytesOfTurn += value.length
     if (this.#controller?.paused === true && this.#chunks.length === 0) this.#resume(this.#controller)
     return Promise.resolve({ done: false, value })
   }
@@ -88,8 +96,7 @@ class UpstreamCall implements Exchange, Dispatcher.DispatchHandler, Watched, Asy
 
   pipeTo (sink: ChunkSink): void {
     this.#sink = sink
-    const chunks = this.#chunks
-    this.#chunks = []
+    const chunks = this.#takeChunks()
     let more = true
     for (const chunk of chunks) more = sink.chunk(chunk)
     if (this.#failure !== null) sink.fail(this.#failure)
@@ -99,7 +106,7 @@ class UpstreamCall implements Exchange, Dispatcher.DispatchHandler, Watched, Asy
   }
 
   resume (): void {
-    if (this.#controller?.paused === true) this.#resume(this.#controller)
+    if (this.#controller?.paused === true && this.#failure === null) this.#resume(this.#controller)
   }
 
   cancel (): void {
@@ -109,7 +116,7 @@ class UpstreamCall implements Exchange, Dispatcher.DispatchHandler, Watched, Asy
   finish (): void {
     this.#finishing = true
     this.#sink = null
-    this.#chunks = []
+    this.#takeChunks()
     this.#receivedBytes = 0
     this.dueMs = this.#deadlines.nowMs + finishLimits.ms
     if (this.#controller?.paused === true) this.#controller.resume()
@@ -145,12 +152,10 @@ class UpstreamCall implements Exchange, Dispatcher.DispatchHandler, Watched, Asy
     }
     this.#started = true
     this.dueMs = Math.min(this.#deadlines.nowMs + this.#timeouts.idleMs, this.#totalDueMs)
-    if (this.#sink !== null) {
-      if (!this.#sink.chunk(chunk)) this.#pause()
-      return
-    }
+    if (this.#sink !== null) return this.#push(this.#sink, chunk)
     this.#chunks.push(chunk)
-    if (this.#chunks.length >= highWaterChunks && this.#wake === null && !this.#whole) this.#pause()
+    this.#queuedBytes += chunk.length
+    if (this.#queuedBytes >= highWaterBytes && this.#wake === null && !this.#whole) this.#pause()
     this.#notify()
   }
 
@@ -178,12 +183,10 @@ class UpstreamCall implements Exchange, Dispatcher.DispatchHandler, Watched, Asy
 
   /**
    * Puts undici's decoder between the socket and this call, for a server that compresses without being asked.
-   * From here on the decoder calls the `on…` methods too, with a controller of its own. It is created late
-   * because most answers do not need it, and because undici warns that it is experimental.
+   * From here on the decoder calls the `on…` methods too, with a controller of its own.
    */
   #decode (controller: Dispatcher.DispatchController, status: number, headers: Exchange['headers']): void {
-    const decoder = decoderFor(this)
-    this.#decoder = decoder
+    const decoder = this.#decoder = decoderFor(this)
     decoder.onRequestStart?.(controller, null)
     decoder.onResponseStart?.(controller, status, headers)
   }
@@ -216,6 +219,27 @@ class UpstreamCall implements Exchange, Dispatcher.DispatchHandler, Watched, Asy
     this.#sink?.fail(error)
   }
 
+  #push (sink: ChunkSink, chunk: Buffer): void {
+    this.#bytesOfTurn += chunk.length
+    const isFree = sink.chunk(chunk)
+    if (this.#sink === null || (isFree && this.#bytesOfTurn < bytesPerTurn)) return
+    this.#pause()
+    if (isFree) this.#nextTurn().then(() => this.resume())
+  }
+
+  /** Resolves once other requests have had their turn. */
+  async #nextTurn (): Promise<void> {
+    await afterOthers()
+    this.#bytesOfTurn = 0
+  }
+
+  #takeChunks (): Buffer[] {
+    const chunks = this.#chunks
+    this.#chunks = []
+    this.#queuedBytes = 0
+    return chunks
+  }
+
   #pause (): void {
     this.#controller?.pause()
     // While paused by a slow reader only the total timeout counts.
@@ -242,16 +266,6 @@ class UpstreamCall implements Exchange, Dispatcher.DispatchHandler, Watched, Asy
     this.#wake = null
     wake?.()
   }
-}
-
-function decoderFor (handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler {
-  let decoder = handler
-  const capture = (_: Dispatcher.DispatchOptions, wrapped: Dispatcher.DispatchHandler): boolean => {
-    decoder = wrapped
-    return true
-  }
-  interceptors.decompress({ skipErrorResponses: false })(capture)({ method: 'GET', path: '/' }, handler)
-  return decoder
 }
 
 interface ConnectionOptions {

@@ -1,11 +1,8 @@
 import t from 'tap'
 import { measureTurns, startBeforeOddProvider, type OddAnswer } from '../hostile/odd-provider.ts'
 
-/**
- * The longest time for which the answer to one request may keep the event loop. A turn reads up to 2 MB of a
- * provider on the same machine.
- */
-const limitMs = 200
+/** The longest time for which the answer to one request may keep the event loop. */
+const limitMs = 100
 const mb = 1_000_000
 
 const fill = (bytes: number, unit: string): string => unit.repeat(Math.ceil(bytes / unit.length))
@@ -37,7 +34,7 @@ const answers: Record<string, () => OddAnswer> = {
   'millions of values in one event': () => stream(`data: {"choices":[${fill(8 * mb, '{},')}{}]}\n\n`),
   'braces in one event': () => stream(`data: ${fill(8 * mb, '{')}\n\n`),
   'lines of one event': () => stream(`${fill(8 * mb, 'data: 1\n')}\n`),
-  'fifty thousand small events': () => stream(fill(mb, 'data: {"choices":[]}\n\n')),
+  'four hundred thousand small events': () => stream(fill(8 * mb, 'data: {"choices":[]}\n\n')),
   'four thousand tool calls': () => stream(events(4_000, index =>
     chunk({ tool_calls: [{ index, id: `call_${index}`, type: 'function', function: { name: 'f', arguments: '{}' } }] }))),
   'four thousand pieces of text': () => stream(events(4_000, () => chunk({ content: 'word ' })) +

@@ -5,6 +5,7 @@ import t, { type Test } from 'tap'
 import { request } from 'undici'
 import { builtInPolicies } from '../../services/config/read/policies.ts'
 import { configFor, providerAt, startGateway } from '../helper.ts'
+import { keepOpen } from '../keep-open.ts'
 
 const adminKey = 'operator-key-of-this-test'
 /** Members of each object in JavaScript. */
@@ -13,7 +14,7 @@ const names = ['constructor', 'toString', '__proto__', 'hasOwnProperty']
 /** A provider that gives each call the next answer, and a gateway that sells it as `chat`. */
 async function open (t: Test, protocol: 'openai' | 'anthropic' | 'gemini', answers: { status: number, body: object }[]) {
   const bodies: string[] = []
-  const server = createServer(async (incoming, response) => {
+  const server = createServer(keepOpen, async (incoming, response) => {
     bodies.push(Buffer.concat(await Array.fromAsync(incoming)).toString())
     const { status, body } = answers.shift() ?? { status: 500, body: {} }
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { startMetered, type MeteredGateway } from './metered-gateway.ts'
+import { keepOpen } from '../keep-open.ts'
 
 /** A body as a provider sends it, whatever was asked for. */
 export interface OddAnswer { type: 'application/json' | 'text/event-stream', body: string }
@@ -17,7 +18,7 @@ export async function startBeforeOddProvider (
   t: Test
 ): Promise<{ gateway: MeteredGateway, answerWith (answer: OddAnswer): void }> {
   let current: OddAnswer = { type: 'application/json', body: '{}' }
-  const provider = createServer((request, response) => {
+  const provider = createServer(keepOpen, (request, response) => {
     request.resume().once('end', () => { response.writeHead(200, { 'content-type': current.type }).end(current.body) })
   })
   await once(provider.listen(0, '127.0.0.1'), 'listening')

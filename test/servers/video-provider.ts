@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { keepOpen } from '../keep-open.ts'
 
 /** One job of the provider. */
 export interface ProviderJob {
@@ -74,7 +75,7 @@ export async function startVideoProvider (): Promise<VideoProvider> {
     return { code: 0, message: 'SUCCEED', request_id: 'r', data: { task_id: job.id, ...made } }
   }
 
-  const server = createServer((incoming, response) => {
+  const server = createServer(keepOpen, (incoming, response) => {
     serve(incoming, response).catch(() => response.destroy())
   })
   server.listen(0, '127.0.0.1')

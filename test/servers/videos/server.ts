@@ -3,6 +3,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo, Socket } from 'node:net'
 import { Value } from '@sinclair/typebox/value'
 import type { FakeResponse, Job, JobState, FakeVideoApi } from './fake-api.ts'
+import { keepOpen } from '../../keep-open.ts'
 
 /** Replaces the response to one request, after it was recorded. */
 export type Script = (response: ServerResponse, request: Received) => void | Promise<void>
@@ -137,7 +138,7 @@ export async function startVideoServer (
     else reply(answer)(response, received)
   }
 
-  const http = createServer((incoming, response) => {
+  const http = createServer(keepOpen, (incoming, response) => {
     serve(incoming, response).catch(error => {
       faults.push(String(error))
       incoming.socket.destroy()

@@ -6,12 +6,13 @@ import { newProvider } from '../../../services/config/new-provider.ts'
 import { createProvider, createProviders } from '../../../services/providers/registry.ts'
 import { Deadlines } from '../../../services/shared/timers.ts'
 import { thrown } from '../../thrown.ts'
+import { keepOpen } from '../../keep-open.ts'
 
 const signal = new AbortController().signal
 
 /** A server that lists one model when `answer` is called with the response. */
 async function startServer (t: Test, answer: (response: ServerResponse) => void) {
-  const server = createServer((_, response) => answer(response))
+  const server = createServer(keepOpen, (_, response) => answer(response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.teardown(() => {

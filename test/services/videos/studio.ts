@@ -27,6 +27,7 @@ import { twoSeconds } from './provider.ts'
 import type { FaultyParty, Job } from '../../../services/videos/job.ts'
 import { columns, toJob, type JobRow } from '../../../services/videos/job-row.ts'
 import { modelFromCatalogue } from '../../../services/catalogue/models.ts'
+import { keepOpen } from '../../keep-open.ts'
 
 export const creditNano = 1_000_000_000_000
 const secondNano = 100_000_000
@@ -201,7 +202,7 @@ export async function startStudio (t: Test, store: Store, options: StudioOptions
 }
 
 async function listen (service: VideoService) {
-  const server = createServer(async (incoming, raw) => {
+  const server = createServer(keepOpen, async (incoming, raw) => {
     const pieces: Buffer[] = []
     for await (const piece of incoming) pieces.push(piece)
     const fail = (error: unknown): void => {

@@ -13,6 +13,7 @@ import { OutputGuard } from '../../../../services/providers/openai/output-guard.
 import type { StreamGuard } from '../../../../services/providers/openai/stream-editor.ts'
 import { relayStream } from '../../../../services/providers/openai/stream.ts'
 import { rejection } from '../../../thrown.ts'
+import { keepOpen } from '../../../keep-open.ts'
 
 const timeouts = { connectMs: 5_000, firstByteMs: 10_000, idleMs: 10_000, totalMs: 20_000 }
 
@@ -33,7 +34,7 @@ async function start (t: Test) {
   let current: { body: Body, isOpen: boolean } = { body: [], isOpen: false }
   const sockets: Socket[] = []
   const closed = Promise.withResolvers<void>()
-  const server = createServer(async (_, response) => {
+  const server = createServer(keepOpen, async (_, response) => {
     response.once('close', () => { if (!response.writableFinished) closed.resolve() })
     const { body, isOpen } = current
     for (const part of body) if (!await write(response, part)) return
