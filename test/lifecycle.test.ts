@@ -123,7 +123,10 @@ t.test('a second address behaves like the first', async t => {
     const reading = body.text()
     gateway.child.kill('SIGTERM')
     t.ok((await reading).endsWith('data: [DONE]\n\n'))
-    t.same(new Set(await visits.ends), new Set(['ECONNREFUSED']))
+    const ends = await visits.ends
+    t.same(ends.filter(end => !['ECONNREFUSED', 'ECONNRESET'].includes(end)), [])
+    // The system resets what arrives between the last look and the close, at most the backlog and one more.
+    t.ok(ends.filter(end => end === 'ECONNRESET').length <= 2, ends.join())
     t.equal(await gateway.exited, 0)
   })
   const store = await openSqlite(join(gateway.folder, 'data', 'tollgate.db'))
