@@ -113,7 +113,7 @@ export function createCommit (context: CommitContext): Commit {
       if (result === 'ended') throw new TermEnded(term)
       if (attempts === maxAttempts) throw new StoreUnavailable(null, { problem: 'locked' })
       // What was taken from memory for a reservation is given back if it is left out now.
-      markDirty(batch, term)
+      markDirty(batch, dirty, term)
       if (result === 'locked') locked.add(accounts)
       else for (const account of accounts) changes.set(account, (changes.get(account) ?? 0) + 1)
     }
@@ -125,7 +125,7 @@ export function createCommit (context: CommitContext): Commit {
       return await commitInOneStatement(batch, term, options)
     } catch (error) {
       // The database may have committed it all the same, so the next commit writes these rows again.
-      markDirty(batch, term)
+      markDirty(batch, options.dirty ?? [], term)
       throw error
     }
   }
@@ -135,11 +135,13 @@ const none: ReadonlySet<string> = new Set()
 const nothingWaits = { waiting: [], refused: [], isEmpty: false }
 const nothingCommitted = { renewed: false, suspended: [], granted: [], known: [] }
 
-function markDirty (batch: Batch, term: Term): void {
+/** Has the next commit write what this one would have. */
+function markDirty (batch: Batch, dirty: readonly NodeAllowance[], term: Term): void {
   for (const account of accountsOf(batch)) {
     const allowance = term.allowances.get(account)
     if (allowance !== undefined) term.dirty.add(allowance)
   }
+  for (const allowance of dirty) term.dirty.add(allowance)
 }
 
 interface Parts extends CommitContext { statements: Statements, knownChains: Lru<true> }
@@ -167,6 +169,8 @@ async function decide (parts: Parts, queries: Queries, attempt: Attempt): Promis
   const isOpen = ({ allowanceState }: AccountRow) => allowanceState === holdState.open
   const renews = store.engine !== 'sqlite' || !rows.some(isOpen)
   const rowsToWrite = toRows(parts, { term, renews, postings, states, ...reserved })
+  // What changes from here on is written by the next commit.
+  for (const { allowance } of states.values()) term.dirty.delete(allowance)
   return { postings, states, ...reserved, rows: rowsToWrite }
 }
 

@@ -92,7 +92,6 @@ export function acknowledge (state: AccountState, term: Term, atMs: number): voi
   allowance.postedNano -= change.postedNano + change.suspendedNano
   allowance.available = { nano: availableNano(state), unspentNano: balanceNano(state), atMs }
   if (grantedNano > 0) Object.assign(allowance, { usedAtMs: atMs, idle: false })
-  term.dirty.delete(allowance)
   forgetIfEmpty(term, allowance, atMs)
 }
 

@@ -17,9 +17,9 @@ async function openTest (database: Database, credits: Record<string, number> = {
   const store = await database.open(() => time.nowMs)
   await createBooks(store, credits)
 
-  async function node (id: string, chunkNano = 0) {
+  async function node (id: string, chunkNano = 0, between?: () => void) {
     await store.run('insert into node (id, epoch, heartbeat_at) values ($1, 1, $2)', [id, time.nowMs])
-    const connection = createNetwork(store).connect()
+    const connection = createNetwork(store, between).connect()
     const options = withDefaults(store.engine, { chunkNano, leaseMs: 15_000 })
     const commit = createCommit({
       store: connection, node: id, options, requestMs: () => 600_000, monotonic: () => time.nowMs
@@ -221,6 +221,33 @@ forEachEngine(t, 'a batch that the database rejects changes nothing', async (t, 
   t.same(await test.entries(), [])
   t.match(await rowOf(store), { spent: 0, held: 200 })
   t.same([...term.dirty].map(({ account }) => account), ['acme', 'budget'], 'the next commit writes their rows')
+})
+
+forEachEngine(t, 'a hold that is released in the middle of a commit is no longer held after the next one', async (t, database) => {
+  const { store, node } = await openTest(database)
+  let statementsLeft = 0
+  const { term, commit } = await node('n', 0, () => { if (--statementsLeft === 0) release() })
+
+  function release (): void {
+    for (const allowance of term.allowances.values()) {
+      allowance.inFlightNano -= 100
+      term.dirty.add(allowance)
+    }
+  }
+
+  for (let statement = 1, isBeyond = false; !isBeyond; statement++) {
+    const [released, settled] = [reservation(100), reservation(10)]
+    await commit({ reservations: [released, settled] })
+    statementsLeft = statement
+    await commit({ settlements: [settlement(term, settled, 5)] })
+    isBeyond = statementsLeft > 0
+    statementsLeft = 0
+    if (isBeyond) release()
+    await commit({})
+    const used = await store.all("select amount - spare as used from hold where owner = 'n'")
+    t.same(used, [{ used: 0 }, { used: 0 }], `before statement ${statement}`)
+    t.notOk(isBeyond && statement < 3, 'at least two statements')
+  }
 })
 
 forEachEngine(t, 'a reservation short of what is held asks the other nodes for what they have spare', async (t, database) => {
