@@ -1,3 +1,4 @@
+import { setImmediate as afterOthers } from 'node:timers/promises'
 import { UpstreamError } from '../shared/errors.ts'
 import { isObject, placeOf, type JsonObject } from '../shared/json.ts'
 import type { Exchange } from './exchange.ts'
@@ -5,16 +6,39 @@ import type { Exchange } from './exchange.ts'
 export const maxAnswerBytes = 64 * 1024 * 1024
 const maxErrorBytes = 256 * 1024
 
-/** The body of an answer as one object. Throws UpstreamError. */
-export async function readObject (exchange: Exchange, limitBytes = maxAnswerBytes): Promise<JsonObject> {
-  return objectOf(parseAnswer(await exchange.read(limitBytes)))
+/** Longer bodies are read in several turns of the event loop. */
+const longBytes = 4 * 1024 * 1024
+
+/**
+ * The body of an answer as text, for `parseAnswer`. Throws UpstreamError, also for JSON of more values than
+ * may be parsed at once.
+ */
+export async function readText (exchange: Exchange, limitBytes = maxAnswerBytes): Promise<string> {
+  return await toText(await exchange.read(limitBytes))
 }
 
-/** A whole body as JSON. Throws UpstreamError. */
-export function parseAnswer (body: Buffer | string): unknown {
+/** Does the same for bytes that were read. */
+export async function toText (bytes: Buffer): Promise<string> {
+  if (bytes.length < longBytes) return bytes.toString()
+  await afterOthers()
+  if (!looksLikeEvents(bytes.toString('latin1', 0, 6)) && hasMoreMarks(bytes)) throw tooManyValues()
+  await afterOthers()
+  const text = bytes.toString()
+  await afterOthers()
+  return text
+}
+
+/** The body of an answer as one object. Throws UpstreamError. */
+export async function readObject (exchange: Exchange, limitBytes = maxAnswerBytes): Promise<JsonObject> {
+  return objectOf(parseAnswer(await readText(exchange, limitBytes)))
+}
+
+/** A whole body, which `readText` has read, as JSON. Throws UpstreamError. */
+export function parseAnswer (text: string): unknown {
   try {
     // Without a byte order mark, and megabytes of white space.
-    return parseBounded(String(body).trim())
+    const trimmed = text.trim()
+    return trimmed.length < longBytes ? parseBounded(trimmed) : JSON.parse(trimmed)
   } catch (cause) {
     if (cause instanceof UpstreamError) throw cause
     throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer is not valid JSON.', { cause })
@@ -29,10 +53,12 @@ const mostMarks = 2_000_000
  * and brackets, before any object is made of it.
  */
 export function parseBounded (text: string): unknown {
-  if (text.length > mostMarks && hasMoreMarks(text)) {
-    throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer has too many values.')
-  }
+  if (text.length > mostMarks && hasMoreMarks(Buffer.from(text))) throw tooManyValues()
   return JSON.parse(text)
+}
+
+function tooManyValues (): UpstreamError {
+  return new UpstreamError('bad_reply', 'yes', 'The provider\'s answer has too many values.')
 }
 
 const marks = [...Buffer.from(',{[')]
@@ -41,8 +67,7 @@ for (const mark of marks) isMark[mark] = 1
 /** A block without marks is in a long text, which is searched faster than counted. */
 const blockBytes = 1_024
 
-function hasMoreMarks (text: string): boolean {
-  const bytes = Buffer.from(text)
+function hasMoreMarks (bytes: Buffer): boolean {
   const next = marks.map(() => 0)
   let count = 0
   for (let at = 0; at < bytes.length && count <= mostMarks;) {
@@ -68,7 +93,7 @@ export function objectOf (value: unknown): JsonObject {
 /** The JSON body of an error answer; null when it is not JSON or cannot be read. */
 export async function readErrorBody (exchange: Exchange): Promise<unknown> {
   try {
-    return parseAnswer(await exchange.read(maxErrorBytes))
+    return parseAnswer(await readText(exchange, maxErrorBytes))
   } catch {
     return null
   }

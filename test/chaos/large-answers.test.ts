@@ -18,6 +18,9 @@ const answers: Record<string, () => OddAnswer> = {
   'millions of objects': () => json(`{"choices":[${fill(10 * mb, '{},')}{}]}`),
   'millions of numbers': () => json(`{"choices":[${fill(10 * mb, '1,')}1]}`),
   'brackets that never close': () => json(fill(10 * mb, '[')),
+  '60 MB of white space': () => json(fill(60 * mb, ' ')),
+  'white space before a value': () => json(`{"choices":${fill(60 * mb, ' ')}[]}`),
+  'a picture of 60 MB': () => json(`{"data":[{"b64_json":"${fill(60 * mb, 'AAAA')}"}]}`),
   'a text of 8 MB': () => json(`{"choices":[{"index":0,"message":{"role":"assistant","content":"${fill(8 * mb, 'word ')}"},"finish_reason":"stop"}]}`),
   'the probabilities of 4,000 tokens': () => json(JSON.stringify({
     choices: [{
@@ -43,6 +46,7 @@ const answers: Record<string, () => OddAnswer> = {
   'line ends only': () => stream(fill(8 * mb, '\r\n'))
 }
 
+const image = JSON.stringify({ model: 'odd-image', prompt: 'x' })
 const message = { messages: [{ role: 'user', content: 'hi' }], max_tokens: 1_000 }
 const surfaces = [
   { path: '/v1/chat/completions', model: 'odd-chat' },
@@ -71,6 +75,7 @@ t.test('no answer of a provider keeps others waiting for long', async t => {
     const isStream = answer.type === 'text/event-stream'
     // Compatible servers answer with the other form, too.
     const asked = [exchange(0, !isStream), ...surfaces.keys().map(at => exchange(at, isStream))]
+    if (!isStream) asked.push({ path: '/v1/images/generations', body: image })
     for (const exchange of asked) {
       const { statuses, longestMs } = await measureTurns(gateway, exchange, limitMs)
       const what = `${name}, ${exchange.path}, ${exchange.body}`

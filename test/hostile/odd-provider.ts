@@ -10,7 +10,7 @@ import { keepOpen } from '../keep-open.ts'
 /** A body as a provider sends it, whatever was asked for. */
 export interface OddAnswer { type: 'application/json' | 'text/event-stream', body: string }
 
-/** The models of the provider, one for each protocol. */
+/** The chat models of the provider, one for each protocol; it has the image model `odd-image` too. */
 export const oddModels = ['odd-chat', 'odd-claude', 'odd-gemini']
 
 /** Starts a metered gateway whose only provider returns the body that the test has set. */
@@ -35,6 +35,7 @@ providers:
 ${protocols.map(protocol => `  - { id: ${protocol}, protocol: ${protocol}, base_url: "${base}/v1", api_key: secret-of-the-provider }`).join('\n')}
 models:
 ${oddModels.map((id, at) => `  - { id: ${id}, provider: ${protocols[at]}, model: up, ${limits}, capabilities: { tools: true } }`).join('\n')}
+  - { id: odd-image, provider: openai, kind: image, model: up-image, price: { image: 0.01 }, images: { sizes: [1024x1024] } }
 requests: { retries: 0 }
 breaker: { failures: 1000, error_rate: 1, min_requests: 1000000 }
 `)

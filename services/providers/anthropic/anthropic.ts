@@ -1,6 +1,6 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import { isText } from '../../shared/json.ts'
-import { isEventStream, maxAnswerBytes, notAStream, objectOf, parseAnswer, readObject } from '../../upstream/answer-body.ts'
+import { isEventStream, notAStream, objectOf, parseAnswer, readObject, readText } from '../../upstream/answer-body.ts'
 import { recordChoices } from '../generated-text.ts'
 import type { ChatAnswer, ChatApi, ChatCall, MessagesCall, NativeAnswer, Upstream } from '../provider.ts'
 import { createReport, readUsage, recordUsage, statedName, tokenCount, type StreamReport } from '../report.ts'
@@ -82,7 +82,7 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
     if (call.request.stream === true && isEventStream(exchange)) {
       return { kind: 'bytes', events: await relayMessage(exchange, report, { secret: apiKey, counts }), report, native: true }
     }
-    const text = (await exchange.read(maxAnswerBytes)).toString()
+    const text = await readText(exchange)
     const body = objectOf(parseAnswer(text))
     const { model, choices, service_tier: tier } = toCompletion(body, apiKey)
     if (call.request.stream === true) throw notAStream()

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../shared/json.ts'
-import { isEventStream, maxAnswerBytes, notAStream, objectOf, parseAnswer } from '../../upstream/answer-body.ts'
+import { isEventStream, notAStream, objectOf, parseAnswer, readText } from '../../upstream/answer-body.ts'
 import { recordChoices } from '../generated-text.ts'
 import type { ChatAnswer, ChatApi, ChatCall, Upstream } from '../provider.ts'
 import { createReport, readServiceTier, readUsage, recordUsage, statedName } from '../report.ts'
@@ -94,7 +94,7 @@ function namesIn ({ models }: JsonObject): string[] {
 
 /** The body as one object. Throws UpstreamError, also for an error in a body with status 200. */
 async function objectIn (exchange: Exchange, secret: string | null): Promise<JsonObject> {
-  const value = parseAnswer(await exchange.read(maxAnswerBytes))
+  const value = parseAnswer(await readText(exchange))
   const failure = geminiErrorIn(value, exchange.status, secret)
   if (failure !== null) throw failure
   return objectOf(value)

@@ -1,6 +1,6 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, isText, type JsonObject } from '../../shared/json.ts'
-import { looksLikeEvents, maxAnswerBytes, objectOf, parseAnswer, readObject } from '../../upstream/answer-body.ts'
+import { looksLikeEvents, maxAnswerBytes, objectOf, parseAnswer, readObject, toText } from '../../upstream/answer-body.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
 import { readUpstreamError } from '../error-body.ts'
 import { recordChoices } from '../generated-text.ts'
@@ -121,7 +121,7 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
       : await exchange.read(maxAnswerBytes)
     if (!(answer instanceof Uint8Array)) return { kind: 'bytes', events: answer, report }
     // A string, because Node.js writes head and body in one packet only if the body is one.
-    const text = answer.toString()
+    const text = await toText(answer)
     const streamed = looksLikeEvents(text.trimStart()) ? await collectStream(text, form) : null
     const whole = readJson<Body, Chunk>(text, streamed, report, form)
     return isStream ? { kind: 'chunks', chunks: asChunks<Chunk>(whole.body), report } : whole

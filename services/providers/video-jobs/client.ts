@@ -1,6 +1,6 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
-import { masked, objectOf, parseAnswer, readErrorBody, retryAfterMsOf } from '../../upstream/answer-body.ts'
+import { masked, objectOf, parseAnswer, readErrorBody, readText, retryAfterMsOf } from '../../upstream/answer-body.ts'
 import {
   badReply, readErrorDetail, truncateMessage, errorKindOf, asMaybeSent, sentForKind,
   type ProviderErrorDetail, type ErrorKindByCode
@@ -60,9 +60,8 @@ export function createVideoClient (upstream: Upstream, options: VideoClientOptio
   }
 
   async function read (exchange: Exchange): Promise<JsonObject | null> {
-    const bytes = await exchange.read(limits.answerBytes)
-    if (bytes.length === 0) return null
-    return objectOf(parseAnswer(bytes))
+    const text = await readText(exchange, limits.answerBytes)
+    return text === '' ? null : objectOf(parseAnswer(text))
   }
 
   function errorInBody (body: JsonObject | null): UpstreamError | null {

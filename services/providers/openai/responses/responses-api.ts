@@ -1,5 +1,5 @@
 import type { UpstreamError } from '../../../shared/errors.ts'
-import { isEventStream, maxAnswerBytes, notAStream, objectOf, parseAnswer } from '../../../upstream/answer-body.ts'
+import { isEventStream, notAStream, objectOf, parseAnswer, readText } from '../../../upstream/answer-body.ts'
 import type { Connection, Exchange } from '../../../upstream/exchange.ts'
 import { readUpstreamError } from '../../error-body.ts'
 import type { ChatApi, NativeAnswer, ResponsesCall } from '../../provider.ts'
@@ -46,7 +46,7 @@ export function createResponsesApi (
     if (call.request.stream === true && isEventStream(exchange)) {
       return { kind: 'bytes', events: await relayResponse(exchange, report, options), report, native: true }
     }
-    const text = (await exchange.read(maxAnswerBytes)).toString()
+    const text = await readText(exchange)
     const body = objectOf(parseAnswer(text))
     recordResponse(report, body, options)
     if (call.request.stream === true) throw notAStream()
