@@ -1,5 +1,6 @@
-import Ajv from '@fastify/ajv-compiler'
-import Serializers from '@fastify/fast-json-stringify-compiler'
+import { createRequire } from 'node:module'
+import type { BuildCompilerFromPool } from '@fastify/ajv-compiler'
+import type { SerializerFactory } from '@fastify/fast-json-stringify-compiler'
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import packageFile from './package.json' with { type: 'json' }
 import * as core from './plugins/core/index.ts'
@@ -12,6 +13,7 @@ import type { Settings } from './services/config/settings/settings.ts'
 import { clientErrorHandler } from './services/http/client-errors.ts'
 import type { LoadCounts } from './services/http/load.ts'
 import { compileOnce } from './services/http/compile-once.ts'
+import { findCompiled } from './services/http/compiled-schemas.ts'
 import { ajvOptions } from './services/http/validation.ts'
 import { errorSerializer } from './services/observability/logger.ts'
 import type { Timing } from './services/videos/runner/runner-context.ts'
@@ -32,11 +34,32 @@ export interface BuildOptions {
   siblings?: Siblings | undefined
   /** Times of jobs that no operator needs to change. */
   videoTiming?: Partial<Timing>
+  /** What makes validators and serializers of schemas. */
+  compilers?: Compilers
 }
 
-/** All gateways of a process share these compilers, because their options are the same. */
-const buildValidator = compileOnce(Ajv())
-const buildSerializer = compileOnce(Serializers())
+/** Make validators of requests and serializers of answers. */
+export interface Compilers {
+  buildValidator: BuildCompilerFromPool
+  buildSerializer: SerializerFactory
+}
+
+const require = createRequire(import.meta.url)
+
+/**
+ * All gateways of a process share these compilers, because their options are the same. They are not loaded
+ * while all that is needed was compiled ahead of time.
+ */
+export const compilers: Compilers = {
+  buildValidator: compileOnce(
+    () => require('@fastify/ajv-compiler')(),
+    (schema, options) => findCompiled('validator', schema, options)
+  ),
+  buildSerializer: compileOnce(
+    () => require('@fastify/fast-json-stringify-compiler')(),
+    (schema, options) => findCompiled('serializer', schema, options)
+  )
+}
 
 /** Assembles the gateway, ready for `inject` or `listen`. The caller closes it. */
 export async function build (options: BuildOptions): Promise<FastifyInstance> {
@@ -47,7 +70,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     logController: new LogController({ disableRequestLogging: true }),
     ajv: { customOptions: ajvOptions },
     schemaController: {
-      compilersFactory: { buildValidator, buildSerializer }
+      compilersFactory: options.compilers ?? compilers
     },
     routerOptions: { maxParamLength: 1024 },
     genReqId: http.requestIdOf,

@@ -21,11 +21,15 @@ const programs = {
 /** Packages that are loaded on first use stay where they are. */
 const onFirstUse = [
   /^@aws-sdk\//, /^@opentelemetry\/(?!api$)/, '@scalar/fastify-api-reference', /^gpt-tokenizer\//, 'jose', 'openid-client',
-  'pg', 'sharp'
+  'pg', 'sharp', '@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler', 'fast-json-stringify'
 ]
 
 /** What decides, beside the modules, which modules the bundle has and what becomes of them. */
-const deciding = ['bin/bundle.ts', 'bin/line-map.ts', 'package-lock.json', 'tsconfig.json']
+const deciding = ['bin/bundle.ts', 'bin/compile-schemas.ts', 'bin/line-map.ts', 'package-lock.json', 'tsconfig.json']
+
+/** The folder of the compiled schemas in the bundle, and the module that names it. */
+const schemas = 'schemas'
+const namesFolder = join(root, 'services', 'http', 'compiled-folder.ts')
 
 /** `debug` colours its output with it where development packages bring it; the image has none of them. */
 const developmentOnly = 'supports-color'
@@ -50,7 +54,7 @@ async function makeBundle (folder: string, { build }: typeof import('rolldown'))
     input: programs,
     platform: 'node',
     external: [...onFirstUse, developmentOnly],
-    plugins: [ownPlaces(), listInputs(inputs)],
+    plugins: [schemasBeside(), ownPlaces(), listInputs(inputs)],
     output: {
       dir: folder,
       entryFileNames: '[name].mjs',
@@ -68,7 +72,19 @@ async function makeBundle (folder: string, { build }: typeof import('rolldown'))
     const map = JSON.parse(readFileSync(file, 'utf8'))
     writeFileSync(file, JSON.stringify({ ...map, names: [], mappings: linesOnly(map.mappings) }))
   }
+  const { compileSchemas } = await import('./compile-schemas.ts')
+  const deciders = await compileSchemas(join(folder, schemas))
+  inputs.push(...deciders.map(file => relative(root, file)))
+  inputs.sort()
   writeFileSync(join(folder, 'inputs.json'), JSON.stringify({ inputs, digest: digestOf(inputs) }))
+}
+
+/** Puts the folder of the compiled schemas in place of none. */
+function schemasBeside (): Plugin {
+  return {
+    name: 'schemas-beside',
+    load: id => id === namesFolder ? `export const compiledFolder = import.meta.dirname + '/${schemas}'` : null
+  }
 }
 
 /** Lets modules find the files beside their sources. */
@@ -77,7 +93,7 @@ function ownPlaces (): Plugin {
   return {
     name: 'own-places',
     transform (code, id) {
-      if (id.startsWith('\0')) return null
+      if (id.startsWith('\0') || id === namesFolder) return null
       const file = JSON.stringify(`/${join(toRoot, relative(root, id))}`.replaceAll(sep, '/'))
       const folder = JSON.stringify(`/${join(toRoot, relative(root, dirname(id)))}`.replaceAll(sep, '/'))
       const placed = code
@@ -98,7 +114,7 @@ function listInputs (inputs: string[]): Plugin {
       const manifests = modules.map(id => /^.*\/node_modules\/(@[^/]+\/)?[^/]+\//.exec(id)?.[0])
         .filter(folder => folder !== undefined).map(folder => join(folder, 'package.json'))
       const all = new Set([...modules, ...manifests, ...deciding.map(name => join(root, name))])
-      inputs.push(...[...all].map(id => relative(root, id)).sort())
+      inputs.push(...[...all].map(id => relative(root, id)))
     }
   }
 }

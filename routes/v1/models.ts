@@ -1,15 +1,15 @@
 import { Type, type FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import fastJson from 'fast-json-stringify'
 import { MessagesModel, MessagesModelPage, ModelsQuery } from '../../schemas/anthropic/models.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
 import { Model, ModelList } from '../../schemas/openai/models.ts'
 import { speaksMessages } from '../../services/http/messages-error.ts'
+import { serializerOf } from '../../services/http/serializer.ts'
 import { GatewayError } from '../../services/shared/errors.ts'
 import { describeModel } from '../../services/models/describe.ts'
 import { pageOfModels, toMessagesModel } from '../../services/surfaces/messages/list-models.ts'
 
-const serializePage = fastJson(MessagesModelPage)
-const serializeModel = fastJson(MessagesModel)
+const serializePage = serializerOf(MessagesModelPage)
+const serializeModel = serializerOf(MessagesModel)
 
 const json = 'application/json; charset=utf-8'
 const config = { errorShape: 'by-version' } as const

@@ -1,6 +1,6 @@
-import fastJson from 'fast-json-stringify'
 import { MessagesError, type ErrorKind } from '../../schemas/anthropic/error.ts'
 import type { GatewayError } from '../shared/errors.ts'
+import { serializerOf } from './serializer.ts'
 
 /** The error answers of an API: OpenAI's, those of the Messages API, or whichever the request asks for. */
 export type ErrorShape = 'openai' | 'messages' | 'by-version'
@@ -50,7 +50,7 @@ export function toMessagesError (error: Failure, requestId: string): MessagesErr
   return { type: 'error', error: { type, message, ...details }, request_id: requestId }
 }
 
-const serialize = fastJson(MessagesError)
+const serialize = serializerOf(MessagesError)
 
 /** The same as JSON: the fields of its schema and no others. */
 export function messagesErrorText (error: Failure, requestId: string): string {
