@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import type { Plugin } from 'rolldown'
-import { bundleFolder, digestOf } from './bundled.js'
+import { bundleFolder, digestOf, stampOf } from './bundled.js'
 import { linesOnly } from './line-map.ts'
 
 // Bundles the program and the packages of every start into a few files, as `npm ci` does. An install without
@@ -50,6 +50,7 @@ if (rolldown !== null) {
 
 async function makeBundle (folder: string, { build }: typeof import('rolldown')): Promise<void> {
   const inputs: string[] = []
+  const startedMs = Date.now()
   const { output } = await build({
     input: programs,
     platform: 'node',
@@ -76,7 +77,10 @@ async function makeBundle (folder: string, { build }: typeof import('rolldown'))
   const deciders = await compileSchemas(join(folder, schemas))
   inputs.push(...deciders.map(file => relative(root, file)))
   inputs.sort()
-  writeFileSync(join(folder, 'inputs.json'), JSON.stringify({ inputs, digest: digestOf(inputs) }))
+  // A file that changes while this reads it could change again within the precision of its time.
+  const isSettled = inputs.every(input => statSync(join(root, input)).ctimeMs < startedMs)
+  const list = { inputs, stamp: isSettled ? stampOf(inputs) : null, digest: digestOf(inputs) }
+  writeFileSync(join(folder, 'inputs.json'), JSON.stringify(list))
 }
 
 /** Puts the folder of the compiled schemas in place of none. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { closeSync, openSync, readFileSync, readSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, readSync, statSync } from 'node:fs'
 import module from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -17,14 +17,24 @@ export const bundleFolder = join(root, 'node_modules', '.cache', 'bundle')
  */
 export function bundled (program) {
   try {
-    const { inputs, digest } = JSON.parse(readFileSync(join(bundleFolder, 'inputs.json'), 'utf8'))
-    if (digestOf(inputs) !== digest) return null
+    const { inputs, stamp, digest } = JSON.parse(readFileSync(join(bundleFolder, 'inputs.json'), 'utf8'))
+    if (stampOf(inputs) !== stamp && digestOf(inputs) !== digest) return null
   } catch (error) {
     if (error.code === 'ENOENT' || error instanceof SyntaxError) return null
     throw error
   }
   module.setSourceMapsSupport(true, { nodeModules: true })
   return pathToFileURL(join(bundleFolder, `${program}.mjs`)).href
+}
+
+/**
+ * Changes when any of these files does, and may when none does: a digest of their sizes, times and inodes. No
+ * program sets the time of the last change (ctime). Throws the system error without one of the files.
+ */
+export function stampOf (inputs) {
+  const stats = inputs.map(input => statSync(`${root}/${input}`))
+  const text = stats.map(({ size, mtimeMs, ctimeMs, ino }) => `${size} ${mtimeMs} ${ctimeMs} ${ino}`).join()
+  return createHash('sha256').update(text).digest('hex')
 }
 
 /** SHA-256 of files, by their paths from the root of the project. Throws the system error without one. */
