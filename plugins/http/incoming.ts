@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { clientLeft } from '../../services/requests/attempt.ts'
 import type { Delivery, EncodeError, Events, LongPollResponse } from '../../services/requests/delivery.ts'
 import type { Incoming } from '../../services/requests/incoming.ts'
 import { recordEnding } from '../../services/requests/trace.ts'
@@ -79,7 +80,7 @@ function abortOnDisconnect (response: ServerResponse, running: FastifyInstance['
   running.add(controller)
   response.on('close', () => {
     running.delete(controller)
-    if (!response.writableEnded) controller.abort()
+    if (!response.writableEnded) controller.abort(clientLeft())
   })
   return controller
 }

@@ -174,7 +174,7 @@ export function createDrains ({ running, maxCalls = 50, minMs = 60_000 }: Drains
         function onAbort (): void {
           if (!isAbandoned(signal) || count >= maxCalls) return calls.abort(signal.reason)
           end = begin(calls, dueMs)
-          reject(signal.reason instanceof GatewayError ? signal.reason : clientGone())
+          reject(signal.reason instanceof GatewayError ? signal.reason : clientLeft())
         }
         function onWorked (): void {
           signal.removeEventListener('abort', onAbort)
@@ -198,6 +198,7 @@ export function isAbandoned ({ aborted, reason }: AbortSignal): boolean {
   return aborted && (!(reason instanceof GatewayError) || reason.code === 'deadline_exceeded')
 }
 
-function clientGone (): UpstreamError {
+/** Why a signal aborts when its client disconnects. */
+export function clientLeft (): UpstreamError {
   return new UpstreamError('aborted', 'maybe', 'The client has left.')
 }
