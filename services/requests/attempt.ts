@@ -117,8 +117,7 @@ export class CallCounts {
   }
 
   end (): void {
-    for (const health of this.#counted) health.calls--
-    this.#counted.length = 0
+    for (let health = this.#counted.pop(); health !== undefined; health = this.#counted.pop()) health.calls--
   }
 }
 

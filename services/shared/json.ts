@@ -55,9 +55,12 @@ export class JsonText {
   with (edits: ReadonlyMap<string, unknown>): Buffer {
     const { bytes, value } = this
     const { members } = this.#scan
-    const hasRepeated = isObject(value) && Object.keys(value).length !== members.length
+    const names = isObject(value) ? Object.keys(value) : []
+    const hasRepeated = isObject(value) && names.length !== members.length
     if (edits.size === 0 && !hasRepeated) return bytes
-    const keys = members.map(member => keyOf(bytes, member))
+    // In an object of JavaScript, names that are numbers come first.
+    const isInOrder = !hasRepeated && !/^\d/.test(names[0] ?? '')
+    const keys = isInOrder ? names : members.map(member => keyOf(bytes, member))
     const lastOf = hasRepeated ? new Map(keys.map((key, at) => [key, at])) : null
     const kept = new Splice(bytes)
     members.forEach((member, at) => {
@@ -76,50 +79,47 @@ export class JsonText {
 
 /** An object of some of the members of a text, and of new ones. */
 class Splice {
-  readonly #bytes: Uint8Array
-  readonly #parts: Uint8Array[] = []
-  #start = 0
-  #end = 0
+  readonly #bytes: Buffer
+  readonly #parts: (string | Range)[] = []
+  /** Without braces and the commas between parts. */
+  #length = 0
 
-  constructor (bytes: Uint8Array) {
+  constructor (bytes: Buffer) {
     this.#bytes = bytes
   }
 
   /** Members that follow each other in the text are one part. */
-  keep ({ start, end }: Member): void {
-    if (this.#end > 0 && isSeparator(this.#bytes, this.#end, start)) {
-      this.#end = end
+  keep ({ start, end }: Range): void {
+    const last = this.#parts.at(-1)
+    if (typeof last === 'object' && isSeparator(this.#bytes, last.end, start)) {
+      this.#length += end - last.end
+      last.end = end
       return
     }
-    this.#flush()
-    this.#start = start
-    this.#end = end
+    this.#parts.push({ start, end })
+    this.#length += end - start
   }
 
   add (member: string): void {
-    this.#flush()
-    this.#push(Buffer.from(member))
+    this.#parts.push(member)
+    this.#length += Buffer.byteLength(member)
   }
 
   toBytes (): Buffer {
-    this.#flush()
-    return Buffer.concat([openText, ...this.#parts, closeText])
-  }
-
-  #flush (): void {
-    if (this.#end > 0) this.#push(this.#bytes.subarray(this.#start, this.#end))
-    this.#end = 0
-  }
-
-  #push (part: Uint8Array): void {
-    if (this.#parts.length > 0) this.#parts.push(commaText)
-    this.#parts.push(part)
+    const text = Buffer.allocUnsafe(this.#length + Math.max(this.#parts.length, 1) + 1)
+    let at = 0
+    text[at++] = openBrace
+    for (const part of this.#parts) {
+      if (at > 1) text[at++] = comma
+      at += typeof part === 'string' ? text.write(part, at) : this.#bytes.copy(text, at, part.start, part.end)
+    }
+    text[at] = closeBrace
+    return text
   }
 }
 
-const openText = Buffer.from('{')
-const commaText = Buffer.from(',')
-const closeText = Buffer.from('}')
+/** A part of a text; `end` is exclusive. */
+interface Range { start: number, end: number }
 
 /** Whether nothing but a comma and white space is between two members. */
 function isSeparator (bytes: Uint8Array, end: number, start: number): boolean {
@@ -184,8 +184,8 @@ export const maxJsonCost = 2_000_000
  */
 export const costs = { container: 16, member: 16, text: 6, item: 2, surrogate: 4, escape: 1 }
 
-/** The position of a member of the outermost object in the bytes. `end` is exclusive. */
-interface Member { start: number, keyEnd: number, end: number }
+/** The position of a member of the outermost object in the bytes. */
+interface Member extends Range { keyEnd: number }
 
 /** What one pass over a body finds. */
 interface JsonScan {

@@ -13,5 +13,7 @@ const maxHeaderLength = 1_024
 
 /** Text as a header may carry it: what is not printable ASCII is percent-encoded, and what is long is cut. */
 export function headerText (value: string): string {
-  return shownText(value, maxHeaderLength).replace(/[^\x20-\x7e]+/g, encodeURIComponent)
+  const text = shownText(value, maxHeaderLength)
+  // Nearly all names are, and a test alone takes half as long.
+  return /^[\x20-\x7e]*$/.test(text) ? text : text.replace(/[^\x20-\x7e]+/g, encodeURIComponent)
 }

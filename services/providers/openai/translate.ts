@@ -186,29 +186,35 @@ const isObjectOrNull: Rule = value => value === null || isObject(value)
 const isListOfObjects: Rule = value => Array.isArray(value) && value.every(isObject)
 const isMapOfTexts: Rule = value => value === null ||
   (isObject(value) && Object.values(value).every(one => typeof one === 'string'))
-const isMapOfNumbers: Rule = value => isObject(value) && Object.values(value).every(Number.isFinite)
+const isMapOfNumbers: Rule = value => {
+  if (!isObject(value)) return false
+  for (const name in value) if (!Number.isFinite(value[name])) return false
+  return true
+}
 
-const ofAnswer: Readonly<Record<string, Rule>> = {
+type Rules = readonly (readonly [name: string, rule: Rule])[]
+
+const ofAnswer: Rules = Object.entries({
   service_tier: isTextOrNull,
   system_fingerprint: isTextOrNull,
   metadata: isMapOfTexts,
   error: isObject,
   job_id: value => typeof value === 'string'
-}
-const ofChoice: Readonly<Record<string, Rule>> = { logprobs: isObjectOrNull }
-const ofMessage: Readonly<Record<string, Rule>> = {
+} satisfies Record<string, Rule>)
+const ofChoice: Rules = Object.entries({ logprobs: isObjectOrNull })
+const ofMessage: Rules = Object.entries({
   refusal: isTextOrNull,
   tool_calls: Array.isArray,
   function_call: isObject,
   annotations: isListOfObjects,
   audio: isObjectOrNull,
   videos: isListOfObjects
-}
-const ofUsage: Readonly<Record<string, Rule>> = {
+} satisfies Record<string, Rule>)
+const ofUsage: Rules = Object.entries({
   cost: Number.isFinite,
   prompt_tokens_details: isMapOfNumbers,
   completion_tokens_details: isMapOfNumbers
-}
+} satisfies Record<string, Rule>)
 
 /** The members to take out of a whole answer or chunk, for `withMembers`. */
 export const wrongInAnswer = (body: JsonObject): JsonObject => wrongIn(body, ofAnswer)
@@ -217,9 +223,9 @@ export const wrongInChoice = (choice: JsonObject): JsonObject => wrongIn(choice,
 /** The same of a message or delta. */
 const wrongInMessage = (message: JsonObject): JsonObject => wrongIn(message, ofMessage)
 
-function wrongIn (body: JsonObject, rules: Readonly<Record<string, Rule>>): JsonObject {
+function wrongIn (body: JsonObject, rules: Rules): JsonObject {
   const wrong: JsonObject = {}
-  for (const name in rules) if (name in body && rules[name]?.(body[name]) === false) wrong[name] = undefined
+  for (const [name, isRight] of rules) if (name in body && !isRight(body[name])) wrong[name] = undefined
   return wrong
 }
 

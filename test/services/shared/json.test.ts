@@ -17,9 +17,16 @@ t.test('a member is replaced where it stands, and all others keep their spelling
   t.equal(edit('{"temperature":1.0e0,"model":"a","x":"\\u00e9"}', { model: 'b' }), '{"temperature":1.0e0,"model":"b","x":"\\u00e9"}')
 })
 
+t.test('members whose names are numbers keep their places, which JavaScript does not', async t => {
+  t.equal(edit('{"b":[1],"7":2,"model":"a","07":3}', { model: 'c' }), '{"b":[1],"7":2,"model":"c","07":3}')
+  t.equal(edit('{"b":[1],"7":2,"model":"a"}', { 7: undefined }), '{"b":[1],"model":"a"}')
+})
+
 t.test('members are added and left out', async t => {
   t.equal(edit('{"a":1,"b":[2,{"a":3}]}', { a: undefined, c: { d: null } }), '{"b":[2,{"a":3}],"c":{"d":null}}')
   t.equal(edit('{}', { a: 1 }), '{"a":1}')
+  t.equal(edit('{"a":1,"b":2}', { a: undefined, b: undefined }), '{}')
+  t.equal(edit('{"a":1}', { ä: '€' }), '{"a":1,"ä":"€"}')
 })
 
 t.test('of a key that stands twice, however it is spelled, only the last value reaches the upstream', async t => {
