@@ -5,6 +5,7 @@ import type { Random } from './services/ledger/random.ts'
 import { configFor, providerAt, type Gateway } from './helper.ts'
 import { document, refusal, reply, retryAfter, scripts } from './upstream.ts'
 import type { Script, Upstream } from './upstream.ts'
+import { generous } from './timeouts.ts'
 
 /** Every failure of a provider that does not depend on the request. */
 const faults: readonly Script[] = [
@@ -55,7 +56,7 @@ export const answerNano = 8 * 1000 + 377 * 4000
 
 /** One model with a deployment at each of the addresses, all of the same weight. */
 export function deployedAt (urls: readonly string[], more: Partial<GatewayConfig> = {}): GatewayConfig {
-  const timeouts = { connectMs: 1000, firstByteMs: 400, idleMs: 400, totalMs: 5000 }
+  const timeouts = { ...generous, firstByteMs: 1_500, idleMs: 1_500 }
   const providers = urls.map((url, index) => providerAt(url, { id: `up-${index}`, timeouts }))
   const [first = providerAt('')] = providers
   const deployments = providers.map(({ id }) => ({ provider: id, model: 'gpt-5-nano', weight: 1, priority: 0 }))

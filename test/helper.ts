@@ -10,6 +10,7 @@ import type { GatewayConfig, ModelConfig, ProviderConfig } from '../services/cat
 import { configFromEnvironment } from '../services/config/environment/environment.ts'
 import { readSettings } from '../services/config/settings/settings.ts'
 import { modelFromCatalogue } from '../services/catalogue/models.ts'
+import { generous } from './timeouts.ts'
 
 type Line = Record<string, unknown>
 
@@ -82,7 +83,7 @@ export async function startGateway (t: Teardown, options: GatewayOptions = {}): 
   return Object.assign(gateway, { url: `${address}/v1` })
 }
 
-/** A provider at `baseUrl`, by default of the plain compatible kind and with short timeouts. */
+/** A provider at `baseUrl`, by default of the plain compatible kind. */
 export function providerAt (baseUrl: string, more: Partial<ProviderConfig> = {}): ProviderConfig {
   return {
     id: 'up',
@@ -91,7 +92,7 @@ export function providerAt (baseUrl: string, more: Partial<ProviderConfig> = {})
     baseUrl,
     apiKey: 'sk-upstream-secret',
     headers: {},
-    timeouts: { connectMs: 1000, firstByteMs: 5000, idleMs: 5000, totalMs: 20_000 },
+    timeouts: generous,
     maxConnections: 64,
     claims: [],
     discover: false,

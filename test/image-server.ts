@@ -8,6 +8,7 @@ import { Deadlines } from '../services/shared/timers.ts'
 import type { ImageCall } from '../services/providers/provider-image.ts'
 import { createProvider } from '../services/providers/registry.ts'
 import { keepOpen } from './keep-open.ts'
+import { generous } from './timeouts.ts'
 
 /** A request that the fake server has received. */
 export interface Seen {
@@ -85,8 +86,7 @@ export async function picture (width: number, height: number, format: 'png' | 'j
 
 /** The image maker of a provider at `url`, and a way to call it. */
 export function imageProviderAt (t: Teardown, url: string, more: Partial<ProviderConfig> = {}) {
-  const timeouts = { connectMs: 1000, firstByteMs: 5000, idleMs: 5000, totalMs: 20_000 }
-  const config = newProvider({ id: 'up', baseUrl: url, apiKey: 'sk-upstream-secret', timeouts, ...more })
+  const config = newProvider({ id: 'up', baseUrl: url, apiKey: 'sk-upstream-secret', timeouts: generous, ...more })
   const provider = createProvider(config, new Deadlines(5))
   t.teardown(() => provider.close())
   return async (call: Partial<ImageCall> = {}, request: Record<string, unknown> = {}) => {

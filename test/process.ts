@@ -51,7 +51,7 @@ interface Start {
   nodeOptions?: string[]
   /** The folder of the gateway's program; by default this one's. */
   root?: string
-  /** What to run of `bin/`; the sources by default. */
+  /** What to run of `bin/`: by default the bundle, which takes half as long to start, if it is up to date. */
   program?: 'serve.ts' | 'start.js'
 }
 
@@ -59,7 +59,7 @@ interface Start {
 export async function spawnGateway (
   t: Teardown, env: Record<string, string> = {}, start: Start = {}
 ): Promise<GatewayProcess> {
-  const { folder, preload, nodeOptions = [], root = join(import.meta.dirname, '..'), program = 'serve.ts' } = start
+  const { folder, preload, nodeOptions = [], root = join(import.meta.dirname, '..'), program = 'start.js' } = start
   const cwd = folder ?? await temporaryFolder(t)
   const first = preload === undefined ? [] : ['--import', preload]
   const args = [...nodeOptions, ...first, '--import', join(root, 'bin', 'compile-cache.js'), join(root, 'bin', program)]

@@ -14,8 +14,11 @@ interface Teardown { teardown (work: () => unknown): void }
 /** Starts a proxy in front of a server of this machine and returns its port. */
 export type StartProxy = (t: Teardown, port: number) => Promise<number>
 
+/** How long a proxy waits for more of a response. */
+export const idleSeconds = 5
+
 /**
- * The usual proxies, which give up after a minute of silence; here after a second.
+ * The usual proxies, which give up after a minute of silence; here after `idleSeconds`.
  */
 export const proxies: Readonly<Record<string, StartProxy>> = {
   nginx: async (t, port) => isInstalled('nginx', '-v') ? await startNginx(t, port) : await startIdleProxy(t, port),
@@ -80,7 +83,7 @@ async function startNginx (t: Teardown, upstream: number): Promise<number> {
       access_log off; ${pathsIn(folder)}
       server {
         listen 127.0.0.1:${port};
-        location / { proxy_pass http://127.0.0.1:${upstream}; proxy_set_header Host $http_host; proxy_read_timeout 1s; }
+        location / { proxy_pass http://127.0.0.1:${upstream}; proxy_set_header Host $http_host; proxy_read_timeout ${idleSeconds}s; }
       }
     }`)
   await run(t, 'nginx', ['-p', folder, '-c', join(folder, 'nginx.conf'), '-e', 'stderr'], port)
@@ -92,9 +95,9 @@ async function startHaproxy (t: Teardown, upstream: number): Promise<number> {
   await writeFile(join(folder, 'haproxy.cfg'), `
 defaults
   mode http
-  timeout connect 1s
-  timeout client 1s
-  timeout server 1s
+  timeout connect ${idleSeconds}s
+  timeout client ${idleSeconds}s
+  timeout server ${idleSeconds}s
 frontend in
   bind 127.0.0.1:${port}
   default_backend out
@@ -105,7 +108,7 @@ backend out
   return port
 }
 
-/** Stands in for the real proxies where they are not installed: gives up after a second of silence. */
+/** Stands in for the real proxies where they are not installed: gives up after `idleSeconds` of silence. */
 async function startIdleProxy (t: Teardown, upstream: number): Promise<number> {
   const server = createServer(keepOpen, (incoming, outgoing) => {
     const { method, url: path, headers } = incoming
@@ -113,7 +116,7 @@ async function startIdleProxy (t: Teardown, upstream: number): Promise<number> {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
       answer.on('error', () => outgoing.destroy()).pipe(outgoing)
     })
-    forwarded.setTimeout(1_000, () => forwarded.destroy())
+    forwarded.setTimeout(idleSeconds * 1000, () => forwarded.destroy())
     forwarded.on('error', () => outgoing.headersSent ? outgoing.destroy() : outgoing.writeHead(504).end())
     outgoing.on('close', () => forwarded.destroy())
     incoming.pipe(forwarded)

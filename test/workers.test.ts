@@ -225,9 +225,9 @@ async function serveAllPorts (t: Test, { gateway, origin, key }: Node): Promise<
   const [, second] = await gateway.printed(/"port":(\d+),"msg":"a second address is served"/)
   for (const { status } of await askAll(`http://127.0.0.1:${second}`, { path: chat, body: say('Hello'), key })) t.equal(status, 200)
   const [, port] = await gateway.printed(/"port":(\d+),"msg":"metrics are served"/)
-  const metrics = await ask(`http://127.0.0.1:${port}`, { path: '/metrics', key: '' })
-  t.match(metrics.text, /^tollgate_requests_total\{.*status="200"\} 16$/m)
-  t.match(metrics.text, /^tollgate_ready 1$/m)
+  const metrics = async () => (await ask(`http://127.0.0.1:${port}`, { path: '/metrics', key: '' })).text
+  await until(async () => /^tollgate_requests_total\{.*status="200"\} 16$/m.test(await metrics()), 'the counts of both workers')
+  t.match(await metrics(), /^tollgate_ready 1$/m)
   const other = await spawnGateway(t, { TOLLGATE_WORKERS: '2', PORT: new URL(origin).port })
   t.equal(await other.exited, 1)
   t.match(other.output(), /EADDRINUSE/)

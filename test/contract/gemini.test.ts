@@ -15,6 +15,7 @@ import { cuts, finish, halfClose, head, reset, send, sequence, stall, startUpstr
 import type { Script } from '../upstream.ts'
 import { clientNames, clients } from './clients.ts'
 import { openaiSchema } from './openai-schemas.ts'
+import { generous } from '../timeouts.ts'
 
 const wholeSchema = openaiSchema('CreateChatCompletionResponse')
 const chunkSchema = openaiSchema('CreateChatCompletionStreamResponse')
@@ -261,7 +262,7 @@ t.test('an error of the service becomes the client\'s error', async t => {
 })
 
 t.test('a failed stream ends with an error event and without [DONE]', async t => {
-  const timeouts = { connectMs: 1000, firstByteMs: 5000, idleMs: 200, totalMs: 20_000 }
+  const timeouts = { ...generous, idleMs: 1_500 }
   const pair = await startPair(t, { timeouts })
   const error = (code: number, status: string) => `data: ${JSON.stringify({ error: { code, message: 'x', status } })}\r\n\r\n`
   const after = (...more: string[]) => says(fixtures.text, { events: ([first = '']) => [first, ...more] })
@@ -290,7 +291,7 @@ t.test('a failed stream ends with an error event and without [DONE]', async t =>
 })
 
 t.test('a stream that fails before its first content fails with a status', async t => {
-  const timeouts = { connectMs: 1000, firstByteMs: 500, idleMs: 500, totalMs: 1000 }
+  const timeouts = { ...generous, firstByteMs: 2_000, idleMs: 2_000 }
   const pair = await startPair(t, { timeouts })
   const first = (event: string) => says(fixtures.text, { events: () => [event] })
   const early: [string, Script, number][] = [

@@ -7,7 +7,7 @@ import { forEachEngine } from '../engines.ts'
 import { entriesOf, made, openShop, post } from './image-shop.ts'
 
 async function until (condition: () => boolean | Promise<boolean>): Promise<void> {
-  const limitMs = performance.now() + 10_000
+  const limitMs = performance.now() + 60_000
   while (!await condition()) {
     if (performance.now() > limitMs) throw new Error(`It never came true: ${condition}`)
     await sleep(5)

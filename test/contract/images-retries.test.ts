@@ -25,7 +25,7 @@ function clientOf ({ gateway: { url, key } }: Shop, more: { timeout?: number, ma
 const fox = { model: 'picture', prompt: 'A fox' }
 
 async function until (condition: () => boolean | Promise<boolean>): Promise<void> {
-  const limitMs = performance.now() + 10_000
+  const limitMs = performance.now() + 60_000
   while (!await condition()) {
     if (performance.now() > limitMs) throw new Error(`It never came true: ${condition}`)
     await sleep(10)

@@ -6,6 +6,7 @@ import { picture, startImageServer } from '../image-server.ts'
 import { startFaultyS3, type S3Mood } from '../services/media/faulty-s3.ts'
 import { until } from '../services/videos/studio.ts'
 import { images } from './image-shop.ts'
+import { runningMs } from '../running-time.ts'
 
 process.env['AWS_ACCESS_KEY_ID'] = 'S3RVER'
 process.env['AWS_SECRET_ACCESS_KEY'] = 'S3RVER'
@@ -104,9 +105,9 @@ t.test('a gateway with a silent bucket closes within its drain time', async t =>
   const { s3, make, gateway, money } = await openTest(t, 'silent')
   const failed = t.rejects(make())
   await until(() => s3.received > 0)
-  const startMs = performance.now()
+  const startMs = runningMs()
   const before = await money()
   t.same(before.entries, [])
   await Promise.all([gateway.app.images.close(), failed])
-  t.ok(performance.now() - startMs < 5_000)
+  t.ok(runningMs() - startMs < 5_000)
 })

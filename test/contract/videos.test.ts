@@ -11,15 +11,15 @@ import { blockDefaults, videoDefaults } from '../../services/config/defaults.ts'
 import { checkLedger } from '../../services/ledger/check.ts'
 import { startGateway } from '../helper.ts'
 import type { Gateway } from '../helper.ts'
-import { proxies } from '../proxies.ts'
+import { idleSeconds, proxies } from '../proxies.ts'
 import type { StartProxy } from '../proxies.ts'
 import { startVideoProvider } from '../servers/video-provider.ts'
 import { emptyPrice, modelFromCatalogue } from '../../services/catalogue/models.ts'
 
-// Clients and proxies give up after a second here, instead of minutes.
+// Clients and proxies give up after seconds here, instead of minutes.
 
 const run = promisify(execFile)
-const videoMs = 1_800
+const videoMs = 7_000
 
 async function start (t: Test, settings: Partial<VideoSettings> = {}): Promise<Gateway> {
   const provider = await startVideoProvider()
@@ -37,7 +37,7 @@ async function start (t: Test, settings: Partial<VideoSettings> = {}): Promise<G
       policies: [],
       ...blockDefaults,
       video: {
-        ...videoDefaults, heartbeatAfterMs: 300, heartbeatEveryMs: 250, maxHoldMs: 20_000, ...settings
+        ...videoDefaults, heartbeatAfterMs: 300, heartbeatEveryMs: 250, maxHoldMs: 60_000, ...settings
       }
     }
   })
@@ -78,7 +78,7 @@ const clients: Record<string, Client> = {
   'openai 4': async (baseURL, apiKey, body) =>
     await new OpenAIv4({ baseURL, apiKey }).chat.completions.create(body),
   fetch: async (url, key, body) => {
-    const dispatcher = new Agent({ headersTimeout: 1_000, bodyTimeout: 1_000 })
+    const dispatcher = new Agent({ headersTimeout: idleSeconds * 1000, bodyTimeout: idleSeconds * 1000 })
     const answer = await fetch(`${url}/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -89,7 +89,7 @@ const clients: Record<string, Client> = {
   },
   curl: async (url, key, body) => {
     const { stdout } = await run('curl', [
-      '--silent', '--show-error', '--fail', '--speed-limit', '1', '--speed-time', '1', `${url}/chat/completions`,
+      '--silent', '--show-error', '--fail', '--speed-limit', '1', '--speed-time', String(idleSeconds), `${url}/chat/completions`,
       '-H', `Authorization: Bearer ${key}`, '-H', 'Content-Type: application/json', '-d', JSON.stringify(body)
     ])
     return JSON.parse(stdout)
@@ -112,13 +112,13 @@ t.test('every client gets a video that takes longer than its idle timeout, direc
 })
 
 t.test('a client that gives up on the first answer gets the video by its retries, and pays once', async t => {
-  const gateway = await start(t, { heartbeat: false, maxHoldMs: 700 })
+  const gateway = await start(t, { heartbeat: false, maxHoldMs: 5_000 })
   const { url: baseURL, key: apiKey } = gateway
   const retrying: Record<string, (body: Body) => Promise<Completion>> = {
     'openai 7, with retries': body => new OpenAI({ baseURL, apiKey, maxRetries: 6 }).chat.completions.create(body),
     'openai 4, with retries': body => new OpenAIv4({ baseURL, apiKey, maxRetries: 6 }).chat.completions.create(body),
-    'openai 7, out of time': body => new OpenAI({ baseURL, apiKey, timeout: 600, maxRetries: 6 }).chat.completions.create(body),
-    'openai 4, out of time': body => new OpenAIv4({ baseURL, apiKey, timeout: 600, maxRetries: 6 }).chat.completions.create(body),
+    'openai 7, out of time': body => new OpenAI({ baseURL, apiKey, timeout: 4_000, maxRetries: 6 }).chat.completions.create(body),
+    'openai 4, out of time': body => new OpenAIv4({ baseURL, apiKey, timeout: 4_000, maxRetries: 6 }).chat.completions.create(body),
     curl: async body => JSON.parse((await run('curl', [
       '--silent', '--fail', '--max-time', '30', '--retry', '8', '--retry-delay', '1', '--retry-all-errors', `${baseURL}/chat/completions`,
       '-H', `Authorization: Bearer ${apiKey}`, '-H', 'Content-Type: application/json', '-d', JSON.stringify(body)

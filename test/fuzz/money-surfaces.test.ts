@@ -16,7 +16,7 @@ import { tracked } from './tracked.ts'
 const isLong = process.env['FUZZ_RUNS'] !== undefined
 const numRuns = Number(process.env['FUZZ_RUNS'] ?? 30)
 const seed = Number(process.env['FUZZ_SEED'] ?? Date.now() % 1_000_000)
-const patienceMs = 30_000
+const patienceMs = 60_000
 
 interface Asked {
   path: string

@@ -19,7 +19,7 @@ const isLong = process.env['FUZZ_RUNS'] !== undefined
 const numRuns = Number(process.env['FUZZ_RUNS'] ?? 40)
 const seed = Number(process.env['FUZZ_SEED'] ?? Date.now() % 1_000_000)
 /** How long the provider may take to end a call that no client waits for. */
-const patienceMs = 5_000
+const patienceMs = 60_000
 
 /** Sends requests of one wallet at once; throws an Error that says what is wrong afterwards. */
 async function check (shop: Shop, wallet: Wallet, all: Exchange[]): Promise<void> {

@@ -10,7 +10,7 @@ import { startGateway, type Gateway } from '../helper.ts'
 const numRuns = Number(process.env['FUZZ_RUNS'] ?? 60)
 const seed = Number(process.env['FUZZ_SEED'] ?? Date.now() % 1_000_000)
 /** Longest time for an answer; the slowest case waits for a missing body. */
-const limitMs = 5_000
+const limitMs = 30_000
 
 /** Sends raw bytes, ends its side, and returns the whole answer. */
 async function exchange ({ url }: Gateway, bytes: string | Uint8Array, halfClose = true): Promise<string> {

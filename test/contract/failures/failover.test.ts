@@ -6,6 +6,7 @@ import { price } from '../../faults.ts'
 import { configFor, providerAt, startGateway, type Gateway } from '../../helper.ts'
 import { refusal, reply, retryAfter, scripts, startUpstream, type Script, type Upstream } from '../../upstream.ts'
 import { clients } from '../clients.ts'
+import { runningMs } from '../../running-time.ts'
 
 /** A gateway with some providers; clients are the official SDK with its own retries. */
 interface Shop {
@@ -197,18 +198,18 @@ t.test('a 429 that nothing can replace is answered at once, and the SDK waits fo
   const shop = await open(t, 1)
   const [upstream] = shop.upstreams
   upstream?.always(refusal(429, {}, retryAfter.seconds(3)))
-  const startedMs = performance.now()
+  const startedMs = runningMs()
   const first = await failed(shop.ask())
   t.equal(first.status, 429)
   t.equal(first.headers?.get('retry-after'), '3')
-  t.ok(performance.now() - startedMs < 2500)
+  t.ok(runningMs() - startedMs < 2500)
   t.same(shop.calls(), [1])
 
-  const againMs = performance.now()
+  const [againMs, beganMs] = [performance.now(), runningMs()]
   const limited = await failed(shop.ask({ maxRetries: 2 }))
-  const tookMs = performance.now() - againMs
+  const [tookMs, ranMs] = [performance.now() - againMs, runningMs() - beganMs]
   t.match([limited.status, limited.headers?.get('retry-after')], [429, '3'])
-  t.ok(tookMs >= 2900 && tookMs < 5500, `${tookMs} ms`)
+  t.ok(tookMs >= 2900 && ranMs < 5500, `${tookMs} ms`)
   t.same(shop.calls(), [3])
   t.equal(stateOf(shop), 'paused', 'it is no step towards an open breaker')
 
@@ -222,10 +223,10 @@ t.test('a 429 that nothing can replace is answered at once, and the SDK waits fo
 t.test('a short retry-after is waited for once', async t => {
   const shop = await open(t, 1)
   shop.upstreams[0]?.always(refusal(429, {}, retryAfter.seconds(1)))
-  const startedMs = performance.now()
+  const [startedMs, beganMs] = [performance.now(), runningMs()]
   t.equal((await failed(shop.ask({ maxRetries: 2 }))).status, 429)
-  const tookMs = performance.now() - startedMs
-  t.ok(tookMs >= 990 && tookMs < 2500, `${tookMs} ms`)
+  const [tookMs, ranMs] = [performance.now() - startedMs, runningMs() - beganMs]
+  t.ok(tookMs >= 990 && ranMs < 2500, `${tookMs} ms`)
   t.same(shop.calls(), [2])
 })
 

@@ -6,6 +6,7 @@ import { price } from '../../faults.ts'
 import { configFor, providerAt, startGateway, type Gateway } from '../../helper.ts'
 import { errorsByStatus, refusal, reply, retryAfter, scripts, startUpstream } from '../../upstream.ts'
 import type { Script, Upstream } from '../../upstream.ts'
+import { generous } from '../../timeouts.ts'
 
 interface Shop { gateway: Gateway, one: Upstream, two: Upstream }
 
@@ -27,7 +28,7 @@ async function open (t: Test, given: More = {}): Promise<Shop> {
   const { models = model => [model], deployments = [], ...more } = given
   const [one, two] = [await startUpstream(), await startUpstream()]
   for (const upstream of [one, two]) t.teardown(() => upstream.close().catch(() => {}))
-  const timeouts = { connectMs: 1000, firstByteMs: 300, idleMs: 300, totalMs: 5000 }
+  const timeouts = { ...generous, firstByteMs: 1_500, idleMs: 1_500 }
   const providers = [providerAt(one.url, { id: 'one', timeouts }), providerAt(two.url, { id: 'two', timeouts })]
   const places = providers.map(({ id }, index) => {
     return { provider: id, model: `at-${id}`, weight: 1, priority: index, ...deployments[index] }

@@ -7,6 +7,7 @@ import { errorBody, refusal as claudeRefusal, reply as claudeReply } from '../..
 import { rejection } from '../../thrown.ts'
 import { refusal, reply, reset, scripts, startUpstream } from '../../upstream.ts'
 import { anthropicAt, priced, startClaudePair } from './clients.ts'
+import { generous } from '../../timeouts.ts'
 
 // Every status as the official SDK reads it: its class, Anthropic's type, the gateway's code.
 
@@ -17,7 +18,7 @@ const failures: Readonly<Record<string, Error>> = {
 }
 const upstream = await startUpstream()
 t.teardown(() => upstream.close())
-const timeouts = { connectMs: 1000, firstByteMs: 300, idleMs: 300, totalMs: 5000 }
+const timeouts = { ...generous, firstByteMs: 1_500, idleMs: 1_500 }
 const provider = providerAt(upstream.url, { timeouts })
 const gateway = await startGateway(t, {
   config: configFor(provider, { price: priced }),

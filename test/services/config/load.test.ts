@@ -6,6 +6,7 @@ import { ConfigError } from '../../../services/config/config-error.ts'
 import { loadConfig, maxFileBytes } from '../../../services/config/load.ts'
 import { parseConfig } from '../../../services/config/read/parse.ts'
 import { processorMs } from '../../processor-time.ts'
+import { runningMs } from '../../running-time.ts'
 
 const alone = 'environment_providers: false\n'
 
@@ -381,7 +382,7 @@ t.test('a file of more tokens than are parsed in a second is refused before it i
 
 t.test('a file of 10 MB is refused before it is read', async (t) => {
   const folder = t.testdir({ 'gateway.yaml': 'x'.repeat(10 * 1024 ** 2) })
-  const startedMs = performance.now()
+  const startedMs = runningMs()
   await t.rejects(loadConfig({ path: join(folder, 'gateway.yaml'), env: {} }), /is larger than 4194304 bytes/)
-  t.ok(performance.now() - startedMs < 1000)
+  t.ok(runningMs() - startedMs < 1000)
 })

@@ -7,6 +7,7 @@ import { noLimits } from '../../../services/shared/limits.ts'
 import { StoreUnavailable } from '../../../services/store/store.ts'
 import type { Store } from '../../../services/store/store.ts'
 import { createDatabase, forEachEngine } from '../../engines.ts'
+import { runningMs } from '../../running-time.ts'
 
 /** A node on a store, with the test's clock; maintenance runs every 5 ms. */
 function node (t: Test, store: Store, name: string, time: { ms: number }) {
@@ -179,18 +180,18 @@ t.test('a store that does not answer delays requests by 2 s once, then each node
   }
   const limits = node(t, silent, 'one', time)
   const scopes = scope({ requestsPerMinute: 5 })
-  const startedMs = performance.now()
+  const [startedMs, beganMs] = [performance.now(), runningMs()]
   const outcomes = await Promise.all(Array.from({ length: 8 }, () => outcome(() => limits.admit(scopes, 0))))
-  const waitedMs = performance.now() - startedMs
-  t.ok(waitedMs > 1_500 && waitedMs < 4_000, `the first answers after ${waitedMs} ms`)
+  const [waitedMs, ranMs] = [performance.now() - startedMs, runningMs() - beganMs]
+  t.ok(waitedMs > 1_500 && ranMs < 4_000, `the first answers after ${waitedMs} ms`)
   t.equal(outcomes.filter(isAdmitted).length, 5)
   t.match(outcomes.at(-1), { status: 429 })
 
   time.ms += 2_000
-  const laterMs = performance.now()
+  const laterMs = runningMs()
   t.ok(isAdmitted(await outcome(() => limits.admit(scope({ scope: 'key:b', requestsPerMinute: 5 }), 0))))
   t.match(await outcome(() => limits.admit(scopes, 0)), { status: 429 })
-  t.ok(performance.now() - laterMs < 1_000, 'others do not wait')
+  t.ok(runningMs() - laterMs < 1_000, 'others do not wait')
   t.equal(asked, 1)
 
   answers.resolve()

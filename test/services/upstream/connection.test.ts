@@ -8,8 +8,8 @@ import { Deadlines } from '../../../services/shared/timers.ts'
 import { createConnection } from '../../../services/upstream/call.ts'
 import type { ChunkSink, Connection, Exchange } from '../../../services/upstream/exchange.ts'
 import { rejection } from '../../thrown.ts'
+import { generous } from '../../timeouts.ts'
 
-const patient = { connectMs: 5_000, firstByteMs: 10_000, idleMs: 10_000, totalMs: 20_000 }
 const maxBytes = 64 * 1024 * 1024
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void
@@ -23,7 +23,7 @@ interface Pair {
 }
 
 /** A server and a connection to its `/v1?key=1`. */
-async function startPair (t: Test, handler: Handler, timeouts: Partial<typeof patient> = {}): Promise<Pair> {
+async function startPair (t: Test, handler: Handler, timeouts: Partial<typeof generous> = {}): Promise<Pair> {
   const server = createServer(handler)
   const sockets: Socket[] = []
   server.on('connection', socket => { sockets.push(socket) })
@@ -53,11 +53,11 @@ async function startRaw (t: Test, answer: (socket: Socket) => void): Promise<Pai
   return { sockets, ...connectTo(t, (server.address() as AddressInfo).port) }
 }
 
-function connectTo (t: Test, port: number, timeouts: Partial<typeof patient> = {}) {
+function connectTo (t: Test, port: number, timeouts: Partial<typeof generous> = {}) {
   const deadlines = new Deadlines(5)
   const baseUrl = `http://127.0.0.1:${port}/v1?key=1`
   const connection = createConnection({
-    baseUrl, timeouts: { ...patient, ...timeouts }, maxConnections: 4, deadlines
+    baseUrl, timeouts: { ...generous, ...timeouts }, maxConnections: 4, deadlines
   })
   // A test may have closed it.
   t.teardown(() => connection.close().catch(() => {}))
@@ -209,11 +209,12 @@ t.test('a sink that is full gets nothing until it is resumed', async t => {
 
 t.test('a pause of the reader is no silence of the upstream', async t => {
   const total = 2 * 1024 * 1024
-  const { get } = await startPair(t, (_, response) => { response.end(Buffer.alloc(total)) }, { idleMs: 60 })
+  const whole = (_: unknown, response: ServerResponse): void => { response.end(Buffer.alloc(total)) }
+  const { get } = await startPair(t, whole, { idleMs: 2_000 })
   const exchange = await get()
   let bytes = 0
   for await (const chunk of exchange) {
-    if (bytes === 0) await new Promise(resolve => setTimeout(resolve, 150))
+    if (bytes === 0) await new Promise(resolve => setTimeout(resolve, 2_500))
     bytes += chunk.length
   }
   t.equal(bytes, total)

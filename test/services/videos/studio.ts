@@ -245,7 +245,7 @@ export async function jobsIn (store: Store): Promise<Job[]> {
 
 /** Waits until a condition holds. */
 export async function until (condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 8_000
+  const deadline = performance.now() + 60_000
   while (!await condition()) {
     if (performance.now() > deadline) throw new Error(`It never came true: ${condition}`)
     await new Promise(resolve => setTimeout(resolve, 5))

@@ -4,8 +4,9 @@ import { cuts, halfClose, head, reset, send, sequence, stall } from '../../../up
 import type { Script } from '../../../upstream.ts'
 import * as fixtures from '../../../fixtures/anthropic/streams.ts'
 import { encode, errorBody, replay, reply, startAnthropic } from '../../../servers/anthropic.ts'
+import { generous } from '../../../timeouts.ts'
 
-const timeouts = { connectMs: 1000, firstByteMs: 2000, idleMs: 1000, totalMs: 20_000 }
+const timeouts = { ...generous, firstByteMs: 2_000, idleMs: 2_000 }
 
 async function started () {
   const server = await startAnthropic()

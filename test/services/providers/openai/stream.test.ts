@@ -14,8 +14,9 @@ import type { StreamGuard } from '../../../../services/providers/openai/stream-e
 import { relayStream } from '../../../../services/providers/openai/stream.ts'
 import { rejection } from '../../../thrown.ts'
 import { keepOpen } from '../../../keep-open.ts'
+import { generous } from '../../../timeouts.ts'
 
-const timeouts = { connectMs: 5_000, firstByteMs: 10_000, idleMs: 10_000, totalMs: 20_000 }
+const timeouts = generous
 
 /** What a server writes: its parts one after the other, each in a packet of its own. */
 type Body = Iterable<string | Buffer>

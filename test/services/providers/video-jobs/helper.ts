@@ -8,11 +8,11 @@ import type { VideoFile, VideoProvider, VideoTask } from '../../../../services/p
 import { startVideoServer, type VideoServer } from '../../../servers/videos/server.ts'
 import type { FakeVideoApi } from '../../../servers/videos/fake-api.ts'
 import type { Exchange } from '../../../../services/upstream/exchange.ts'
+import { generous } from '../../../timeouts.ts'
 
 /** Timeouts that a busy machine does not reach, and ones that a stalled response does. */
-const patient = { connectMs: 5_000, firstByteMs: 10_000, idleMs: 10_000, totalMs: 20_000 }
-export const shortFirstByte = { ...patient, firstByteMs: 100 }
-export const shortIdle = { ...patient, idleMs: 200 }
+export const shortFirstByte = { ...generous, firstByteMs: 100 }
+export const shortIdle = { ...generous, idleMs: 200 }
 
 type Options = Parameters<typeof startVideoServer>[1] & { apiKey?: string }
 
@@ -31,7 +31,7 @@ export async function connect (
 
 /** A video provider at a base URL. */
 export function videoProviderAt (
-  t: Test, api: FakeVideoApi, baseUrl: string, { apiKey = api.apiKey, timeouts = patient } = {}
+  t: Test, api: FakeVideoApi, baseUrl: string, { apiKey = api.apiKey, timeouts = generous } = {}
 ): VideoProvider {
   const config = newProvider({ id: 'it', baseUrl, apiKey, timeouts, maxConnections: 8, ...speaking(api.protocol) })
   const provider = createProvider(config, new Deadlines(10))

@@ -12,6 +12,7 @@ import { credentials } from '../../media/s3-server.ts'
 import { internetOf, startSite } from '../../media/web.ts'
 import { createProvider, fileOf, twoSeconds, unreachable } from '../provider.ts'
 import { checkBooks, createMedia, jobsIn, openAccount, startStudio, until, type Answer } from '../studio.ts'
+import { runningMs } from '../../../running-time.ts'
 
 type Options = Parameters<typeof startStudio>[2]
 
@@ -213,9 +214,9 @@ t.test('a node whose bucket is silent still closes, and another one stores the v
   const asked = first.ask()
   first.provider.finish(await submitted)
   await until(() => s3.received >= twoSeconds.length)
-  const startMs = performance.now()
+  const startMs = runningMs()
   await first.close()
-  t.ok(performance.now() - startMs < 5_000, 'although the bucket never answers')
+  t.ok(runningMs() - startMs < 5_000, 'although the bucket never answers')
   t.equal((await asked).status, 503)
   t.match(await jobsIn(other), [{ state: 'storing', owner: null }])
   s3.mood = 'discards'
