@@ -50,8 +50,9 @@ t.test('a bundle is used while its inputs have the content that it was made from
 })
 
 t.test('the bundle', async t => {
-  execFileSync(process.execPath, [join(root, 'bin', 'bundle.ts')])
   const load = `const { bundled } = await import('${pathToFileURL(join(root, 'bin', 'bundled.js')).href}')`
+  // Gateways of other tests run from one that is up to date.
+  if (run(`${load}\nconsole.log(bundled('serve'))`) === 'null') execFileSync(process.execPath, [join(root, 'bin', 'bundle.ts')])
 
   t.test('is made of what the image has too', async t => {
     const { inputs }: { inputs: string[] } = JSON.parse(read('node_modules/.cache/bundle/inputs.json'))
