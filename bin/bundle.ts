@@ -24,6 +24,12 @@ const onFirstUse = [
   'pg', 'sharp', '@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler', 'fast-json-stringify'
 ]
 
+/** Packages that the program uses little of; in the bundle, these modules stand for them. */
+const parts = {
+  glob$: join(root, 'bin', 'bundled-glob.js'),
+  undici$: join(root, 'bin', 'bundled-undici.js')
+}
+
 /** What decides, beside the modules, which modules the bundle has and what becomes of them. */
 const deciding = ['bin/bundle.ts', 'bin/compile-schemas.ts', 'bin/line-map.ts', 'package-lock.json', 'tsconfig.json']
 
@@ -54,6 +60,7 @@ async function makeBundle (folder: string, { build }: typeof import('rolldown'))
   const { output } = await build({
     input: programs,
     platform: 'node',
+    resolve: { alias: parts },
     external: [...onFirstUse, developmentOnly],
     plugins: [schemasBeside(), ownPlaces(), listInputs(inputs)],
     output: {

@@ -1,4 +1,4 @@
-import { Agent, request, type Dispatcher } from 'undici'
+import { Agent, type Dispatcher } from 'undici'
 import { UpstreamError } from '../shared/errors.ts'
 import type { Download, DownloadOptions } from './media.ts'
 import { createPublicConnector, PrivateAddressError, type Network } from './public-connector.ts'
@@ -31,7 +31,9 @@ export function createDownloader (
     let isTrusted = origins.has(url.origin)
     for (let hops = 0; hops <= limits.redirects; hops++) {
       if (!isTrusted && url.protocol !== 'https:') throw rejected('The file URL is not an HTTPS URL.')
-      const response = await request(url, { dispatcher: isTrusted ? trusted : open, headers, signal })
+      const { origin, pathname, search } = url
+      const dispatcher = isTrusted ? trusted : open
+      const response = await dispatcher.request({ origin, path: pathname + search, method: 'GET', headers, signal })
       const location = locationOf(response)
       if (location === null) return response
       discard(response)

@@ -1,4 +1,4 @@
-import { Agent, request, type Dispatcher } from 'undici'
+import { Agent, type Dispatcher } from 'undici'
 import { createPublicConnector, PrivateAddressError, type Network } from '../media/public-connector.ts'
 import { signatureHeaders } from './sign.ts'
 
@@ -26,12 +26,14 @@ export function createPoster ({ trustedOrigins, network = {} }: PosterOptions) {
     async post (
       message: Parameters<typeof signatureHeaders>[0], { url, secrets }: Receiver, signal: AbortSignal
     ): Promise<void> {
-      const target = new URL(url)
-      const isTrusted = trustedOrigins.includes(target.origin)
-      if (!isTrusted && target.protocol !== 'https:') throw new Error('the URL is not an HTTPS URL')
-      const { statusCode, body } = await request(target, {
+      const { origin, protocol, pathname, search } = new URL(url)
+      const isTrusted = trustedOrigins.includes(origin)
+      if (!isTrusted && protocol !== 'https:') throw new Error('the URL is not an HTTPS URL')
+      const dispatcher = isTrusted ? trusted : open
+      const { statusCode, body } = await dispatcher.request({
+        origin,
+        path: pathname + search,
         method: 'POST',
-        dispatcher: isTrusted ? trusted : open,
         headers: {
           'content-type': 'application/json', 'user-agent': 'tollgate', ...signatureHeaders(message, secrets)
         },

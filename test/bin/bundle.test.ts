@@ -49,6 +49,19 @@ t.test('a bundle is used while its inputs have the content that it was made from
   t.equal(bundled('serve'), null, 'the list is cut off')
 })
 
+t.test('what the bundle has of undici is undici', async t => {
+  const parts = await import(pathToFileURL(join(root, 'bin', 'bundled-undici.js')).href)
+  const undici: Record<string, unknown> = { ...await import('undici') }
+  t.ok(Object.keys(parts).length > 3)
+  for (const [name, part] of Object.entries(parts)) {
+    if (name !== 'interceptors') t.equal(part, undici[name], name)
+  }
+  t.match(undici['interceptors'], parts.interceptors)
+  const methods = run(`const { Agent } = await import('${pathToFileURL(join(root, 'bin', 'bundled-undici.js')).href}')
+    console.log(typeof new Agent().request)`)
+  t.equal(methods, 'function', 'dispatchers have the methods that undici adds to them')
+})
+
 t.test('the bundle', async t => {
   const load = `const { bundled } = await import('${pathToFileURL(join(root, 'bin', 'bundled.js')).href}')`
   // Gateways of other tests run from one that is up to date.

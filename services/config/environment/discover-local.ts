@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import { Agent, request, type Dispatcher } from 'undici'
+import { Agent, type Dispatcher } from 'undici'
 import type { ProviderConfig } from '../../catalogue/types.ts'
 import { newProvider } from '../new-provider.ts'
 
@@ -34,7 +34,8 @@ export async function discoverLocal (
 }
 
 async function listsModels (baseUrl: string, dispatcher: Dispatcher, signal: AbortSignal): Promise<boolean> {
-  const { statusCode, body } = await request(`${baseUrl}/models`, { dispatcher, signal })
+  const { origin, pathname } = new URL(`${baseUrl}/models`)
+  const { statusCode, body } = await dispatcher.request({ origin, path: pathname, method: 'GET', signal })
   const text = statusCode === 200 ? await readText(body) : ''
   return text !== '' && Value.Check(Models, JSON.parse(text))
 }
