@@ -25,6 +25,7 @@ export async function startGatewayProcess (
     cwd: folder,
     env: {
       PATH: process.env['PATH'],
+      MALLOC_ARENA_MAX: '2',
       PORT: '0',
       TOLLGATE_STARTING_CREDIT: '1000000',
       // A busy machine must not cause load shedding.

@@ -37,6 +37,7 @@ async function tollgateProgram (upstreamUrl: string, workspace: string): Promise
     nodeOptions: ['--max-semi-space-size=8'],
     cwd,
     env: {
+      MALLOC_ARENA_MAX: '2',
       HOST: '127.0.0.1',
       PORT: '0',
       TOLLGATE_CONFIG: join(cwd, 'gateway.yaml'),

@@ -38,6 +38,8 @@ export function handOver (args) {
     process.exitCode = 1
     return
   }
+  // As deploy/Dockerfile does: glibc has up to eight arenas per processor, whose free memory stays apart.
+  process.env.MALLOC_ARENA_MAX ??= '2'
   process.env.PATH = `${dirname(node)}${delimiter}${process.env.PATH ?? ''}`
   if (process.platform !== 'win32' && process.execve !== undefined) {
     process.execve(node, [node, ...args], { ...process.env })

@@ -32,6 +32,19 @@ for (const node of [[], ...oldNodes]) {
       t.equal(path, `${dirname(own)}:${process.env['PATH']}`)
     })
 
+    t.test('limits the arenas of malloc, unless they are set', async t => {
+      const print = ['--print', 'process.env.MALLOC_ARENA_MAX']
+      const given = process.env['MALLOC_ARENA_MAX']
+      t.teardown(() => {
+        if (given === undefined) delete process.env['MALLOC_ARENA_MAX']
+        else process.env['MALLOC_ARENA_MAX'] = given
+      })
+      delete process.env['MALLOC_ARENA_MAX']
+      t.equal(await text(launch(t, node, ...print).stdout), '2\n')
+      process.env['MALLOC_ARENA_MAX'] = '5'
+      t.equal(await text(launch(t, node, ...print).stdout), '5\n')
+    })
+
     t.test('passes on input, output and the exit code', async t => {
       const child = launch(t, node, '--eval', 'process.exitCode = 7; process.stdin.pipe(process.stderr)')
       child.stdin.end('a line\n')
