@@ -129,8 +129,11 @@ export class DeliveredText {
 
   takeText (text: string): void {
     if (text === '') return
-    const bytes = Buffer.from(JSON.stringify(text))
+    const bytes = Buffer.from(JSON.stringify(text.slice(0, maxKeptBytes)))
     this.#keep(bytes, 1, bytes.length - 1)
+    // No more is kept, and what follows is as long on average.
+    const rest = text.length - maxKeptBytes
+    if (rest > 0) this.#bytes += Math.round((bytes.length - 2) * rest / maxKeptBytes)
   }
 
   /** Adds pictures that came with the text, and how much of the text was spoken, in bytes of JSON. */

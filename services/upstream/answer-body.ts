@@ -3,11 +3,12 @@ import { UpstreamError } from '../shared/errors.ts'
 import { isObject, placeOf, type JsonObject } from '../shared/json.ts'
 import type { Exchange } from './exchange.ts'
 
-export const maxAnswerBytes = 64 * 1024 * 1024
+/** Four pictures of 4K in base64 are shorter. */
+export const maxAnswerBytes = 32 * 1024 * 1024
 const maxErrorBytes = 256 * 1024
 
 /** Longer bodies are read in several turns of the event loop. */
-const longBytes = 4 * 1024 * 1024
+const longBytes = 1024 * 1024
 
 /**
  * The body of an answer as text, for `parseAnswer`. Throws UpstreamError, also for JSON of more values than
@@ -30,17 +31,20 @@ export async function toText (bytes: Buffer): Promise<string> {
 
 /** The body of an answer as one object. Throws UpstreamError. */
 export async function readObject (exchange: Exchange, limitBytes = maxAnswerBytes): Promise<JsonObject> {
-  return objectOf(parseAnswer(await readText(exchange, limitBytes)))
+  return objectOf(await parseAnswer(await readText(exchange, limitBytes)))
 }
 
-/** A whole body, which `readText` has read, as JSON. Throws UpstreamError. */
-export function parseAnswer (text: string): unknown {
+/**
+ * A whole body, which `readText` has read, as JSON; after a long one, other requests have their turn. Throws
+ * UpstreamError.
+ */
+export async function parseAnswer (text: string): Promise<unknown> {
   try {
     // Without a byte order mark, and megabytes of white space.
-    const trimmed = text.trim()
-    return trimmed.length < longBytes ? parseBounded(trimmed) : JSON.parse(trimmed)
+    const value: unknown = JSON.parse(text.trim())
+    if (text.length >= longBytes) await afterOthers()
+    return value
   } catch (cause) {
-    if (cause instanceof UpstreamError) throw cause
     throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer is not valid JSON.', { cause })
   }
 }
@@ -93,7 +97,7 @@ export function objectOf (value: unknown): JsonObject {
 /** The JSON body of an error answer; null when it is not JSON or cannot be read. */
 export async function readErrorBody (exchange: Exchange): Promise<unknown> {
   try {
-    return parseAnswer(await readText(exchange, maxErrorBytes))
+    return await parseAnswer(await readText(exchange, maxErrorBytes))
   } catch {
     return null
   }

@@ -83,7 +83,7 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
       return { kind: 'bytes', events: await relayMessage(exchange, report, { secret: apiKey, counts }), report, native: true }
     }
     const text = await readText(exchange)
-    const body = objectOf(parseAnswer(text))
+    const body = objectOf(await parseAnswer(text))
     const { model, choices, service_tier: tier } = toCompletion(body, apiKey)
     if (call.request.stream === true) throw notAStream()
     report.model = statedName(model)

@@ -94,7 +94,7 @@ function namesIn ({ models }: JsonObject): string[] {
 
 /** The body as one object. Throws UpstreamError, also for an error in a body with status 200. */
 async function objectIn (exchange: Exchange, secret: string | null): Promise<JsonObject> {
-  const value = parseAnswer(await readText(exchange))
+  const value = await parseAnswer(await readText(exchange))
   const failure = geminiErrorIn(value, exchange.status, secret)
   if (failure !== null) throw failure
   return objectOf(value)

@@ -123,7 +123,8 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
     // A string, because Node.js writes head and body in one packet only if the body is one.
     const text = await toText(answer)
     const streamed = looksLikeEvents(text.trimStart()) ? await collectStream(text, form) : null
-    const whole = readJson<Body, Chunk>(text, streamed, report, form)
+    const received = streamed ?? objectOf(await parseAnswer(text))
+    const whole = readJson<Body, Chunk>(received, streamed === null ? text : null, report, form)
     return isStream ? { kind: 'chunks', chunks: asChunks<Chunk>(whole.body), report } : whole
   }
 
@@ -174,12 +175,11 @@ function fallbackHead ({ request, requestId, model }: Call): AnswerHead {
   return { id: `${prefix}-${requestId}`, object, created: Math.floor(Date.now() / 1000), model }
 }
 
-/** Reads a whole answer. `streamed`: the answer, if its text is an event stream. */
+/** Reads a whole answer; `text` is null if it came as an event stream. */
 function readJson<Body, Chunk> (
-  text: string, streamed: JsonObject | null, report: StreamReport, form: StreamForm
+  received: JsonObject, text: string | null, report: StreamReport, form: StreamForm
 ): Extract<ProviderAnswer<Body, Chunk>, { kind: 'json' }> {
   const { dialect, fallback } = form
-  const received = streamed ?? objectOf(parseAnswer(text))
   const failure = upstreamErrorIn(received, form)
   if (failure !== null) throw failure
   if (!Array.isArray(received.choices) || !received.choices.some(isObject)) {
@@ -193,5 +193,5 @@ function readJson<Body, Chunk> (
   const whole = fallback.object === 'chat.completion.chunk' ? { ...fallback, object: 'chat.completion' } : fallback
   const body = repairAnswer(countReasoning(received, dialect), dialect, whole, form.choices)
   // Passed on unchanged; nothing relies on more than was just checked.
-  return { kind: 'json', body: body as Body, text: body === received && streamed === null ? text : JSON.stringify(body), report }
+  return { kind: 'json', body: body as Body, text: body === received && text !== null ? text : JSON.stringify(body), report }
 }

@@ -61,7 +61,7 @@ export function createVideoClient (upstream: Upstream, options: VideoClientOptio
 
   async function read (exchange: Exchange): Promise<JsonObject | null> {
     const text = await readText(exchange, limits.answerBytes)
-    return text === '' ? null : objectOf(parseAnswer(text))
+    return text === '' ? null : objectOf(await parseAnswer(text))
   }
 
   function errorInBody (body: JsonObject | null): UpstreamError | null {

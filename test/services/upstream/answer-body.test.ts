@@ -16,13 +16,12 @@ t.test('retry-after is read as seconds, as a date and in ms', t => {
   t.end()
 })
 
-t.test('a body must be JSON, and an object', t => {
-  t.same(objectOf(parseAnswer('{"a":1}')), { a: 1 })
-  t.match(thrown(() => parseAnswer('{')), { kind: 'bad_reply', message: 'The provider\'s answer is not valid JSON.' })
+t.test('a body must be JSON, and an object', async t => {
+  t.same(objectOf(await parseAnswer('{"a":1}')), { a: 1 })
+  await t.rejects(parseAnswer('{'), { kind: 'bad_reply', message: 'The provider\'s answer is not valid JSON.' })
   for (const value of [[], null, 'x']) {
     t.match(thrown(() => objectOf(value)), { kind: 'bad_reply', message: 'The provider\'s answer is not a JSON object.' })
   }
-  t.end()
 })
 
 t.test('a short key, as local servers have, does not spoil words', t => {

@@ -47,7 +47,7 @@ export function createResponsesApi (
       return { kind: 'bytes', events: await relayResponse(exchange, report, options), report, native: true }
     }
     const text = await readText(exchange)
-    const body = objectOf(parseAnswer(text))
+    const body = objectOf(await parseAnswer(text))
     recordResponse(report, body, options)
     if (call.request.stream === true) throw notAStream()
     return { kind: 'json', body, text, report, native: true }
