@@ -27,7 +27,25 @@ export function refuseExpectation (response: ServerResponse): void {
   response.writeHead(status, headers).end(text)
 }
 
+/** How much more of what was refused is read, and for how long. */
+const lingering = { maxBytes: 64 * 1024 * 1024, maxMs: 5_000 }
+
+/**
+ * Answers, and reads on until the client has closed, too: a connection that is closed while the client still
+ * writes is reset, and the client never sees its answer. Source: RFC 9112 section 9.6.
+ */
 function endWith (socket: Duplex, { status, reason, text, headers = [] }: RawAnswer): void {
+  // Node's parser is done with this connection.
+  socket.removeAllListeners('data')
+  let leftBytes = lingering.maxBytes
+  socket.on('data', (chunk: Buffer) => {
+    leftBytes -= chunk.length
+    if (leftBytes < 0) socket.destroy()
+  })
+  const timer = setTimeout(() => socket.destroy(), lingering.maxMs)
+  timer.unref()
+  socket.once('close', () => clearTimeout(timer))
+  socket.once('end', () => socket.destroy())
   socket.end([
     `HTTP/1.1 ${status} ${reason}`,
     `content-type: ${contentType}`,
@@ -36,7 +54,7 @@ function endWith (socket: Duplex, { status, reason, text, headers = [] }: RawAns
     'connection: close',
     '',
     text
-  ].join('\r\n'), () => socket.destroy())
+  ].join('\r\n'))
 }
 
 const contentType = 'application/json; charset=utf-8'
