@@ -213,7 +213,10 @@ t.test('30 turns with one prompt_cache_key stay at one of two deployments, over 
   const one = await startGateway(t, { config, env: { DATABASE_URL: url } })
   const two = await startGateway(t, { config, env: { DATABASE_URL: url } })
   const nodes = [one, { url: two.url, key: one.key }].map(node => clients['openai 7'](node))
-  for (const key of ['a', 'b', 'c', 'd', 'e', 'f']) {
+  const isUnused = () => upstreams.some(({ requests }) => requests.length === 0)
+  // Chance decides which one a conversation is at, but not forty times in the same way.
+  for (let at = 0; at < 3 || (isUnused() && at < 40); at++) {
+    const key = `conversation ${at}`
     const before = upstreams.map(({ requests }) => requests.length)
     for (let turn = 0; turn < 30; turn++) {
       const question = { role: 'user' as const, content: `Question ${turn} of ${key}` }
@@ -223,7 +226,7 @@ t.test('30 turns with one prompt_cache_key stay at one of two deployments, over 
     const counts = upstreams.map(({ requests }, index) => requests.length - (before[index] ?? 0))
     t.same(counts.toSorted((a, b) => a - b), [0, 30], key)
   }
-  t.ok(upstreams.every(({ requests }) => requests.length > 0), 'six conversations use both')
+  t.notOk(isUnused(), 'both are in use')
 })
 
 const spoken: Protocol[] = [

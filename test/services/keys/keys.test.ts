@@ -170,6 +170,8 @@ t.test('a transaction that changes a key does not keep others from changing thei
   const sql = "update api_key set label = 'new' where id = $1"
   await Promise.all([
     store.transaction(async queries => {
+      // On a busy machine this takes longer than a connection may idle.
+      await queries.run('set local idle_in_transaction_session_timeout = 0')
       await queries.run(sql, [id])
       first.resolve()
       await second.promise

@@ -115,6 +115,8 @@ t.test('on Postgres, entries that become visible late are not passed over', asyn
   const goOn = Promise.withResolvers<void>()
   const isBooked = Promise.withResolvers<void>()
   const late = store.transaction(async queries => {
+    // On a busy machine the check takes longer than a connection may idle.
+    await queries.run('set local idle_in_transaction_session_timeout = 0')
     await queries.run(`insert into entry (idempotency_key, at, debit, credit, amount, kind)
       values ('late', 0, 'funding', 'budget', 5, 'deposit')`)
     await queries.run("insert into movement (entry, account, amount) select seq, 'budget', 5 from entry where idempotency_key = 'late'")

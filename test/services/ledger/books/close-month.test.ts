@@ -117,6 +117,8 @@ t.test('on Postgres, a closed month has no entry that becomes visible later', as
   const goOn = Promise.withResolvers<void>()
   const isBooked = Promise.withResolvers<void>()
   const late = store.transaction(async queries => {
+    // On a busy machine this takes longer than a connection may idle.
+    await queries.run('set local idle_in_transaction_session_timeout = 0')
     const { seq } = await queries.get<{ seq: number }>(`insert into entry (idempotency_key, at, debit, credit, amount, kind)
       values ('late', ${at('2026-09-06')}, 'funding', 'other', 5, 'deposit') returning seq`) ?? { seq: 0 }
     await queries.run('insert into movement (entry, account, amount) values ($1, $2, 5)', [seq, 'other'])
