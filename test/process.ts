@@ -55,11 +55,15 @@ interface Start {
   program?: 'serve.ts' | 'start.js'
 }
 
+const ownRoot = join(import.meta.dirname, '..')
+
 /** Starts the gateway as `npm start` does, with `env` as its whole environment. */
 export async function spawnGateway (
   t: Teardown, env: Record<string, string> = {}, start: Start = {}
 ): Promise<GatewayProcess> {
-  const { folder, preload, nodeOptions = [], root = join(import.meta.dirname, '..'), program = 'start.js' } = start
+  const { folder, preload, nodeOptions = [], root = ownRoot } = start
+  // An older version has no bundle.
+  const { program = root === ownRoot ? 'start.js' : 'serve.ts' } = start
   const cwd = folder ?? await temporaryFolder(t)
   const first = preload === undefined ? [] : ['--import', preload]
   const args = [...nodeOptions, ...first, '--import', join(root, 'bin', 'compile-cache.js'), join(root, 'bin', program)]

@@ -3,8 +3,8 @@ import { UpstreamError } from '../shared/errors.ts'
 import { isObject, placeOf, type JsonObject } from '../shared/json.ts'
 import type { Exchange } from './exchange.ts'
 
-/** Four pictures of 4K in base64 are shorter. */
-export const maxAnswerBytes = 32 * 1024 * 1024
+/** A picture of 4K as PNG, in base64, is shorter. */
+export const maxAnswerBytes = 24 * 1024 * 1024
 const maxErrorBytes = 256 * 1024
 
 /** Longer bodies are read in several turns of the event loop. */

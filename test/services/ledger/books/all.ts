@@ -1,3 +1,3 @@
-import { runTogether } from '../../../../setup/together.ts'
+import { runTogether } from '../../../setup/together.ts'
 
 runTogether(import.meta.dirname)
