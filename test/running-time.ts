@@ -3,8 +3,8 @@ let ranMs = 0
 let lastMs = performance.now()
 
 /**
- * Milliseconds since some moment, of which a pause in which a busy machine does not run this process counts
- * as two ticks of 10 ms. For limits on a wait; what computes is limited by `processorMs`.
+ * A clock in milliseconds that almost stops while a busy machine does not schedule this process: such a pause
+ * counts as two ticks of 10 ms. Use it to limit waits, and `processorMs` to limit computation.
  */
 export function runningMs (): number {
   const nowMs = performance.now()

@@ -189,7 +189,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     await checks.end()
     const found = await shop.gateway.app.store.all<{ model: string, count: number }>(
       "select model, count(*) as count from entry where kind = 'usage' group by model", [])
-    // A busy machine gets through few exchanges.
-    t.ok(found.length > 0, JSON.stringify(found))
+    // A busy machine may get through too few checks for several models.
+    t.ok(found.length > (checks.count < 4 ? 0 : 1), JSON.stringify(found))
   })
 }

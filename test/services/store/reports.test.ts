@@ -7,6 +7,7 @@ import { createReportThread } from '../../../services/store/sqlite-reports.ts'
 import { openSqlite } from '../../../services/store/sqlite.ts'
 import type { Reports } from '../../../services/store/store.ts'
 import { createDatabase, forEachEngine } from '../../engines.ts'
+import { runningMs } from '../../running-time.ts'
 
 /** A read that takes as long as counting to `rows`, some 10 million a second. */
 const counting = (rows: number) => `
@@ -77,7 +78,9 @@ t.test('a report cannot write', async t => {
 t.test('a report that takes too long ends as StoreUnavailable, and later ones are answered', async t => {
   const store = await openFile(t, { timeoutMs: 250, maxWaiting: 100 })
   await isAnswered(store)
+  const startedMs = runningMs()
   await t.rejects(store.reports.get(counting(10_000_000)), { name: 'StoreUnavailable', problem: 'slow' })
+  t.ok(runningMs() - startedMs < 750, 'without waiting for its end')
   await isAnswered(store)
 })
 
