@@ -4,7 +4,16 @@ import type { Random } from '../services/ledger/random.ts'
 import { chunks, events, type Script } from '../upstream.ts'
 
 /** A client's stream. `node` serves it; null until that is known. */
-export interface Stream { node: string | null, failure: string | null }
+export interface Stream {
+  /** When it was requested, on the clock of `performance.now`. */
+  requestedMs: number
+  node: string | null
+  failure: string | null
+}
+
+export function newStream (): Stream {
+  return { requestedMs: performance.now(), node: null, failure: null }
+}
 
 /** Clients that each request one stream after the other. */
 export interface Load {
@@ -60,7 +69,7 @@ export function startLoad (url: string, key: string, clients: number): Load {
   const stopped = new AbortController()
   async function askOn (): Promise<void> {
     while (!stopped.signal.aborted) {
-      const stream: Stream = { node: null, failure: null }
+      const stream = newStream()
       open.add(stream)
       await ask(url, key, stream)
       open.delete(stream)
