@@ -95,6 +95,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   })
   await app.register(http.trace, { keepsWords: settings.providerWords })
   await app.register(http.errors)
+  await app.register(http.routeTable)
   await app.register(http.httpRules)
   if (settings.corsOrigins.length > 0) {
     await app.register(http.cors, { origins: settings.corsOrigins })

@@ -6,6 +6,7 @@ import front from './front.ts'
 import health from './health.ts'
 import media from './media.ts'
 import metrics from './metrics.ts'
+import unserved from './unserved.ts'
 import v1 from './v1/index.ts'
 
 /** All that is served. */
@@ -20,4 +21,5 @@ export default async function routes (
   await app.register(admin, { prefix: '/admin' })
   await app.register(consoleRoutes, { prefix: '/console', publicBaseUrl })
   await app.register(docs)
+  await app.register(unserved)
 }

@@ -1,39 +1,15 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { answerThenDrain } from '../../services/http/graceful-close/drain.ts'
-import { errorAnswer, methodNotSupported, unknownUrl } from '../../services/http/error-answers.ts'
+import { errorAnswer } from '../../services/http/error-answers.ts'
 import { errorText } from '../../services/http/error-text.ts'
 import { messagesErrorText, messagesStatus, speaksMessages } from '../../services/http/messages-error.ts'
-import { createRouteTable } from '../../services/http/route-table.ts'
 import { recordEnding, type Trace } from '../../services/requests/trace.ts'
 
-/**
- * Answers all that goes wrong in OpenAI's shape, or in that of the route; registered before the routes, to
- * see their methods.
- */
+/** Answers all that goes wrong in OpenAI's shape, or in that of the route. */
 export default fp(async app => {
-  const routes = createRouteTable()
-  app.addHook('onRoute', ({ method, url }) => { routes.add([method].flat(), url) })
-
   app.setErrorHandler((error, request, reply) => answer(error, request, reply))
-
-  app.setNotFoundHandler((request, reply) => {
-    const [path = '/'] = request.url.split('?', 1)
-    const allowed = routes.methodsAt(path)
-    if (allowed.length === 0) {
-      const meant = withBase(path)
-      throw unknownUrl(request.method, path, routes.methodsAt(meant).length > 0 ? meant : null)
-    }
-    if (request.method !== 'OPTIONS') throw methodNotSupported(request.method, path, allowed)
-    return reply.code(204).header('allow', [...allowed, 'OPTIONS'].join(', ')).send()
-  })
 }, { name: 'errors', dependencies: ['trace'] })
-
-/** A path as a client with the right base URL sends it: `/v1` is missing, twice there, or all there is. */
-function withBase (path: string): string {
-  if (/^\/v1\/?$/.test(path)) return '/v1/chat/completions'
-  return path.startsWith('/v1/v1/') ? path.slice('/v1'.length) : `/v1${path}`
-}
 
 /** For the server option `frameworkErrors`: answers URLs that cannot even be routed. */
 export function frameworkErrors (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {

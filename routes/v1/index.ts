@@ -13,12 +13,11 @@ import storedResponses from './stored-responses.ts'
 import routingComparisons from './routing-comparisons.ts'
 import routingDecisions from './routing-decisions.ts'
 import routingFeedback from './routing-feedback.ts'
-import refuseUnsupported from './unsupported.ts'
 import createVideo from './videos.ts'
 import videoContent from './videos-content.ts'
 import videosById from './videos-by-id.ts'
 
-/** Everything under `/v1`: each endpoint wants a key; that a path is not served is said without one. */
+/** Everything under `/v1`; each endpoint wants a key. */
 const v1: FastifyPluginAsync = async app => {
   await app.register(async keyed => {
     wantKey(keyed)
@@ -48,7 +47,6 @@ const v1: FastifyPluginAsync = async app => {
     await keyed.register(models)
     await keyed.register(storedResponses)
   })
-  await app.register(refuseUnsupported)
 }
 
 /** Lets the routes of a scope be called with a key alone; `first` come before it is read. */

@@ -6,6 +6,7 @@ import { serializerOf } from './serializer.ts'
 export type ErrorShape = 'openai' | 'messages' | 'by-version'
 
 interface ShapedRequest {
+  url: string
   headers: Readonly<Record<string, unknown>>
   routeOptions?: { url?: string | undefined, config?: { errorShape?: ErrorShape } }
 }
@@ -14,11 +15,13 @@ interface ShapedRequest {
 export const versionHeaderName = 'anthropic-version'
 
 /** Whether a client speaks the Messages API: by its route, or where that serves two APIs, by its headers. */
-export function speaksMessages ({ headers, routeOptions }: ShapedRequest): boolean {
-  // No route was found.
-  const unknown = routeOptions?.url === undefined ? 'by-version' : 'openai'
-  const shape = routeOptions?.config?.errorShape ?? unknown
+export function speaksMessages ({ url, headers, routeOptions }: ShapedRequest): boolean {
+  const shape = routeOptions?.url === undefined ? shapeWithoutRoute(url) : routeOptions.config?.errorShape
   return shape === 'messages' || (shape === 'by-version' && headers[versionHeaderName] !== undefined)
+}
+
+function shapeWithoutRoute (url: string): ErrorShape {
+  return url.startsWith('/v1/messages') ? 'messages' : 'by-version'
 }
 
 type Failure = Pick<GatewayError, 'status' | 'code' | 'message'>

@@ -5,8 +5,10 @@ import { brotliCompressSync, gzipSync } from 'node:zlib'
 import Fastify from 'fastify'
 import t from 'tap'
 import errors from '../../../plugins/http/errors.ts'
+import routeTable from '../../../plugins/http/route-table.ts'
 import trace from '../../../plugins/http/trace.ts'
 import files from '../../../routes/console/files.ts'
+import unserved from '../../../routes/unserved.ts'
 import { startGateway } from '../../helper.ts'
 import { temporaryFolder } from '../../process.ts'
 
@@ -26,7 +28,9 @@ async function serve (t: Parameters<typeof temporaryFolder>[0], isBuilt = true) 
   t.teardown(() => app.close())
   await app.register(trace)
   await app.register(errors)
+  await app.register(routeTable)
   await app.register(files, { prefix: '/console', root, publicBaseUrl: 'https://gateway.example.com/v1' })
+  await app.register(unserved)
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   return async (path: string, options: RequestInit = {}) => {
     const answer = await fetch(url + path, { redirect: 'manual', ...options })
@@ -36,7 +40,7 @@ async function serve (t: Parameters<typeof temporaryFolder>[0], isBuilt = true) 
 
 t.test('every path of the console gets its first page, which is asked for again each time', async t => {
   const get = await serve(t)
-  for (const path of ['/console', '/console/', '/console/index.html', '/console/requests', '/console/requests/req_1?x=1', '/console/a/../b']) {
+  for (const path of ['/console', '/console/', '/console/index.html', '/console/requests', '/console/requests/req_1?x=1', '/console/assets', '/console//', '/console/a/../b']) {
     const { status, headers, text } = await get(path)
     t.same([status, text, headers.get('content-type'), headers.get('cache-control')],
       [200, page, 'text/html; charset=utf-8', 'no-cache'], path)

@@ -1,0 +1,16 @@
+import fp from 'fastify-plugin'
+import { createRouteTable, type RouteTable } from '../../services/http/route-table.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The methods of every route; see routes/unserved.ts. */
+    routeTable: RouteTable
+  }
+}
+
+/** Registered before all that has routes, to see each. */
+export default fp(async app => {
+  const table = createRouteTable()
+  app.decorate('routeTable', table)
+  app.addHook('onRoute', ({ method, url }) => { table.add([method].flat(), url) })
+}, { name: 'route-table' })

@@ -1,0 +1,28 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { methodNotSupported, unknownUrl } from '../services/http/error-answers.ts'
+import { refuseUnsupported } from './v1/unsupported.ts'
+
+/** Answers what no route takes with 404 or 405, and `OPTIONS` with the methods of a path. */
+export default async function unserved (app: FastifyInstance): Promise<void> {
+  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { method, url } = request
+    const [path = '/'] = url.split('?', 1)
+    refuseUnsupported(path)
+    const allowed = app.routeTable.methodsAt(path)
+    if (allowed.length === 0) {
+      const meant = withBase(path)
+      throw unknownUrl(method, path, app.routeTable.methodsAt(meant).length > 0 ? meant : null)
+    }
+    if (method !== 'OPTIONS') throw methodNotSupported(method, path, allowed)
+    return await reply.code(204).header('allow', [...allowed, 'OPTIONS'].join(', ')).send()
+  }
+  // Before the body is read: it may be a large upload, or of a type that no parser here takes.
+  app.addHook('onRequest', answer)
+  app.setNotFoundHandler(answer)
+}
+
+/** A path as a client with the right base URL sends it: `/v1` is missing, twice there, or all there is. */
+function withBase (path: string): string {
+  if (/^\/v1\/?$/.test(path)) return '/v1/chat/completions'
+  return path.startsWith('/v1/v1/') ? path.slice('/v1'.length) : `/v1${path}`
+}
