@@ -11,18 +11,12 @@ import routes from './routes/index.ts'
 import type { GatewayConfig } from './services/catalogue/types.ts'
 import type { Settings } from './services/config/settings/settings.ts'
 import { clientErrorHandler } from './services/http/client-errors.ts'
-import type { LoadCounts } from './services/http/load.ts'
 import { compileOnce } from './services/http/compile-once.ts'
 import { findCompiled } from './services/http/compiled-schemas.ts'
 import { ajvOptions } from './services/http/validation.ts'
 import { errorSerializer } from './services/observability/logger.ts'
 import type { Timing } from './services/videos/runner/runner-context.ts'
-
-/** What a worker asks the process that started it, for the node as a whole. */
-export interface Siblings {
-  metrics (): Promise<string>
-  counts (): Promise<LoadCounts>
-}
+import type { Siblings } from './services/workers/siblings.ts'
 
 export interface BuildOptions {
   settings: Settings

@@ -2,12 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import type { AddressInfo, Server } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import { build, type Siblings } from '../fastify.config.ts'
+import { build } from '../fastify.config.ts'
 import { loadConfig } from '../services/config/load.ts'
 import type { Settings } from '../services/config/settings/settings.ts'
 import { hungOperations } from '../services/media/errors.ts'
 import { welcome } from '../services/http/startup-banner.ts'
 import { createLogger } from '../services/observability/logger.ts'
+import type { Siblings } from '../services/workers/siblings.ts'
 
 interface Started {
   app: FastifyInstance

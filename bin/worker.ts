@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { readSettings } from '../services/config/settings/settings.ts'
-import type { LoadCounts } from '../services/http/load.ts'
 import { createLink } from '../services/workers/link.ts'
+import { createSiblings } from '../services/workers/siblings.ts'
 import type { Ready } from '../services/workers/supervisor.ts'
 import { closeGateway, portOf, startGateway } from './gateway.ts'
 
@@ -43,10 +43,7 @@ async function work (): Promise<void> {
   const alternative = settings.alternative === null ? null : { ...settings.alternative, port: secondPort }
   const own = { ...settings, port, alternative, metricsAddress: null }
   const { banner } = await startGateway(process.env, own, {
-    siblings: {
-      metrics: async () => await parent.ask('metrics') as string,
-      counts: async () => await parent.ask('counts') as LoadCounts
-    },
+    siblings: createSiblings(parent),
     onBuilt: built => { app = built }
   }).catch(error => {
     process.stderr.write(`Tollgate cannot start: ${error instanceof Error ? error.message : error}\n`)
