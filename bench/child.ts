@@ -2,13 +2,19 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import type { Usage } from './cpu-probe.ts'
 
 const startTimeoutMs = 20_000
 const stopTimeoutMs = 5_000
 /** A warm-up of 30,000 requests takes minutes on a slow server, or a busy machine. */
 const messageTimeoutMs = 300_000
-const probe = fileURLToPath(new URL('cpu-probe.ts', import.meta.url))
+const probe = fileURLToPath(new URL('cpu-probe.js', import.meta.url))
+
+/** The resources that a process has used; see cpu-probe.js. */
+export interface Usage {
+  /** User and system time of all threads, in microseconds. */
+  cpuUs: number
+  rssBytes: number
+}
 
 /** A Node.js program; a server prints its base URL, and its API key if it needs one. */
 export interface Program {
