@@ -69,12 +69,18 @@ async function makeBundle (folder: string, { build }: typeof import('rolldown'))
       chunkFileNames: '[name]-[hash].mjs',
       sourcemap: true,
       sourcemapExcludeSources: true,
-      // Without comments and indentation, and in ASCII, Node reads and keeps a third as much.
+      // Without comments and indentation, and in ASCII, Node reads and keeps a third as much. The licences
+      // of the packages are beside.
+      comments: false,
       minify: { compress: false, mangle: false, codegen: { removeWhitespace: true, asciiOnly: true } },
       // Names of errors are in logs.
       keepNames: true
     }
   })
+  for (const chunk of output) {
+    // V8 would keep all of the text with two bytes a character.
+    if (chunk.type === 'chunk' && /[^\0-\x7f]/.test(chunk.code)) throw new Error(`${chunk.fileName} is not ASCII`)
+  }
   for (const { fileName } of output.filter(({ fileName }) => fileName.endsWith('.map'))) {
     const file = join(folder, fileName)
     const map = JSON.parse(readFileSync(file, 'utf8'))
