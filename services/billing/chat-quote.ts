@@ -50,7 +50,7 @@ export function quoteChat (sale: ChatSale): ChatQuote | Promise<ChatQuote> {
   const { request, model, searches = false } = sale
   const standard = tokenPriceOf({ id: model.id, price: sale.price })
   const asked = tierPrice(sale, sale.tier)
-  const searchNano = searches ? promptsOf(request) * mostSearchesNano(sale) : 0
+  const searchNano = searches ? promptsOf(request) * maxSearchesNano(sale) : 0
   if (searchNano === 0 && costsNothing(standard) && (asked === null || costsNothing(asked))) {
     return toQuote(sale, standard, { maxNano: 0, outputLimit: null, held: null })
   }
@@ -122,7 +122,7 @@ function tierPrice ({ price }: ChatSale, tier: string | null | undefined): Token
 }
 
 /** The price of the most searches for one prompt. */
-function mostSearchesNano ({ price }: ChatSale): number {
+function maxSearchesNano ({ price }: ChatSale): number {
   return (price?.maxSearches ?? 1) * (price?.searchNano ?? 0)
 }
 
@@ -171,7 +171,7 @@ function callCostNano (sale: ChatSale, standard: TokenPrice, { usage, serviceTie
   const price = tierPrice(sale, serviceTier) ?? asked ?? standard
   const { searches } = usage
   const searchNano = searches === undefined
-    ? sale.searches === true ? mostSearchesNano(sale) : 0
+    ? sale.searches === true ? maxSearchesNano(sale) : 0
     : searches * (sale.price?.searchNano ?? 0)
   return Math.min(tokenCostNano(usage, price) + searchNano, Number.MAX_SAFE_INTEGER)
 }

@@ -38,4 +38,4 @@ export function videoCostNano (secondNano: number, seconds: number): number {
 }
 
 /** The greatest length of an unknown model, in seconds. */
-export const unknownModel = { mostSeconds: 60 }
+export const unknownModel = { maxSeconds: 60 }

@@ -30,7 +30,7 @@ export async function createLogger (level: string, { sharesOutput = false } = {}
     const { readableLine } = await import('./readable-line.ts')
     return pino(options, { write: line => { process.stdout.write(readableLine(line)) } })
   }
-  const mostChars = sharesOutput ? pipePieceBytes : buffer.chars
+  const maxChars = sharesOutput ? pipePieceBytes : buffer.chars
   let lines = ''
   let isEnding = false
   let progress = { leftBytes: Infinity, atMs: 0 }
@@ -58,7 +58,7 @@ export async function createLogger (level: string, { sharesOutput = false } = {}
   })
   // Collected here, because the destination measures its whole buffer for each line.
   function write (line: string): void {
-    if (lines.length + line.length > mostChars) handOver()
+    if (lines.length + line.length > maxChars) handOver()
     lines += line
   }
   function handOver (): void {

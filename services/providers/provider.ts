@@ -85,7 +85,7 @@ export interface MessagesCall extends ChatCall {
   /** The client's `anthropic-version` and `anthropic-beta`, as far as it has sent them. */
   versionHeaders: Readonly<Record<string, string>>
   /** The most web searches of one answer; 0: it has no tool for that. */
-  mostSearches: number
+  maxSearches: number
 }
 
 /** A call of a provider that has OpenAI's Responses API; `request`: the same as a chat, for its bounds. */
@@ -95,7 +95,7 @@ export interface ResponsesCall extends ChatCall {
   /** Members of the body to set (a value) or leave out (undefined). */
   edits: ReadonlyMap<string, unknown>
   /** The most web searches of one answer; 0: it has no tool for that. */
-  mostSearches: number
+  maxSearches: number
   /** Whether the response is stored here, and needs reasoning that can be sent again. */
   keepsReasoning: boolean
 }

@@ -79,7 +79,7 @@ function * fallbacksOf<K extends Kind> (
   model: ModelConfig, asked: readonly Candidate<ProviderOf<K>>[], catalogue: Catalogue
 ): Generator<Candidate<ProviderOf<K>>[]> {
   const prices = asked.map(({ price }) => price).filter(price => price !== null)
-  const mostFeeNano = Math.max(...asked.map(searchFeeNano))
+  const maxFeeNano = Math.max(...asked.map(searchFeeNano))
   const seen = new Set([model.id])
   for (const id of fallbacks ?? model.fallbacks ?? []) {
     const found = catalogue.resolve(id)
@@ -89,7 +89,7 @@ function * fallbacksOf<K extends Kind> (
     const candidates = candidatesOf(found, kind, catalogue).filter(candidate => {
       const { price } = candidate
       if (price === null || allowDearer) return price !== null
-      return !isMoreExpensive(price, prices, promptBound) && searchFeeNano(candidate) <= mostFeeNano
+      return !isMoreExpensive(price, prices, promptBound) && searchFeeNano(candidate) <= maxFeeNano
     })
     if (candidates.length > 0) yield candidates
   }

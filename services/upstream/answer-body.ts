@@ -50,14 +50,14 @@ export async function parseAnswer (text: string): Promise<unknown> {
 }
 
 /** Parsing more takes over 0.1 s. The probabilities of 10,000 tokens, with 20 others for each, are fewer. */
-const mostMarks = 2_000_000
+const maxMarks = 2_000_000
 
 /**
- * A JSON text of a provider. Throws SyntaxError, and UpstreamError for more than `mostMarks` commas, braces
+ * A JSON text of a provider. Throws SyntaxError, and UpstreamError for more than `maxMarks` commas, braces
  * and brackets, before any object is made of it.
  */
 export function parseBounded (text: string): unknown {
-  if (text.length > mostMarks && hasMoreMarks(Buffer.from(text))) throw tooManyValues()
+  if (text.length > maxMarks && hasMoreMarks(Buffer.from(text))) throw tooManyValues()
   return JSON.parse(text)
 }
 
@@ -74,7 +74,7 @@ const blockBytes = 1_024
 function hasMoreMarks (bytes: Buffer): boolean {
   const next = marks.map(() => 0)
   let count = 0
-  for (let at = 0; at < bytes.length && count <= mostMarks;) {
+  for (let at = 0; at < bytes.length && count <= maxMarks;) {
     const before = count
     const end = Math.min(bytes.length, at + blockBytes)
     for (; at < end; at++) count += isMark[bytes[at] ?? 0] ?? 0
@@ -85,7 +85,7 @@ function hasMoreMarks (bytes: Buffer): boolean {
     }
     at = Math.min(...next)
   }
-  return count > mostMarks
+  return count > maxMarks
 }
 
 /** Narrows a value to an object. Throws UpstreamError. */

@@ -94,14 +94,14 @@ export function withoutByteOrderMark (bytes: Buffer): Buffer {
 }
 
 /** No server writes more lines of one event; others are not read. */
-const mostLines = 10_000
+const maxLines = 10_000
 
 /** The events in a piece of whole events. Comments and events without data are left out. */
 export function * eventsIn (piece: Buffer): Generator<SseEvent> {
   for (const block of piece.toString().split('\n\n')) {
     let event = 'message'
     let data: string | null = null
-    for (const line of block.split('\n', mostLines)) {
+    for (const line of block.split('\n', maxLines)) {
       if (line.startsWith('data:')) data = (data === null ? '' : data + '\n') + fieldValue(line, 5)
       else if (line.startsWith('event:')) event = fieldValue(line, 6)
     }

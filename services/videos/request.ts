@@ -119,7 +119,7 @@ export function checkSeconds (seconds: number | null, { id, video }: ModelConfig
   if (video?.seconds != null && !video.seconds.includes(seconds)) {
     refuseParam('video.seconds', `The model \`${id}\` makes videos of ${list(video.seconds)} seconds.`)
   }
-  const most = video?.maxSeconds ?? unknownModel.mostSeconds
+  const most = video?.maxSeconds ?? unknownModel.maxSeconds
   if (seconds > most) refuseParam('video.seconds', `The model \`${id}\` makes videos of at most ${most} seconds.`)
 }
 

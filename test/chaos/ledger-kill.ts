@@ -35,7 +35,7 @@ const killAfterMs = { min: 1, max: 250 }
 const killAtStatement = { min: 1, max: 120 }
 const checkEveryKills = 10
 /** A check reads all entries, so after this many kills new books begin. */
-const mostKillsOfBooks = 500
+const maxKillsOfBooks = 500
 
 const report = createReport()
 process.stdout.write(`ledger-kill, seed ${values.seed}\n`)
@@ -61,8 +61,8 @@ async function killOnPostgres (): Promise<void> {
 /** The kills of each engine, books by books. */
 function rounds (): { round: number, kills: number }[] {
   const all = Number(values.kills)
-  return Array.from({ length: Math.ceil(all / mostKillsOfBooks) }, (_, round) =>
-    ({ round, kills: Math.min(mostKillsOfBooks, all - round * mostKillsOfBooks) }))
+  return Array.from({ length: Math.ceil(all / maxKillsOfBooks) }, (_, round) =>
+    ({ round, kills: Math.min(maxKillsOfBooks, all - round * maxKillsOfBooks) }))
 }
 
 async function run (engine: string, url: string, kills: number): Promise<void> {

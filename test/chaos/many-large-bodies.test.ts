@@ -6,11 +6,11 @@ import { startMetered, type MeteredGateway } from '../hostile/metered-gateway.ts
 const clients = 1_000
 const bodyBytes = 30 * 1024 ** 2
 /** What the deployments in `deploy/` allow a node. */
-const mostRssBytes = 1024 ** 3
+const maxRssBytes = 1024 ** 3
 /** Of one turn of the event loop, which reads hundreds of sockets. One request alone takes 0.1 s at most. */
 const longestMs = 1_000
 /** A reset connection may overtake the answer that was sent on it. */
-const mostReset = 0.1 * clients
+const maxReset = 0.1 * clients
 const piece = Buffer.alloc(256 * 1024, 'a ')
 const adminKey = 'operator-key-of-this-test'
 
@@ -103,11 +103,11 @@ t.test(`${clients} bodies of 30 MB at once do not end a node with a heap of 512 
     othersLongestMs: Math.round(other.state.longestMs)
   }))
   t.equal(gateway.process.child.exitCode, null, gateway.process.output().slice(-2000))
-  t.ok(count(0) <= mostReset, `${count(0)} without an answer`)
+  t.ok(count(0) <= maxReset, `${count(0)} without an answer`)
   t.equal(count(0) + count(200) + count(503), clients)
   t.ok(count(200) > 0 && count(503) > 0)
   t.ok(answers.filter(({ status }) => status === 503).every(({ retryAfter }) => Number(retryAfter) > 0), 'with retry-after')
-  t.ok(most.rss < mostRssBytes, `${most.rss} bytes`)
+  t.ok(most.rss < maxRssBytes, `${most.rss} bytes`)
   t.ok(most.pauseMs <= longestMs, `${most.pauseMs} ms`)
   t.same([...other.state.statuses.keys()], [200], 'the other key is served')
   t.same(other.state.failures, [])

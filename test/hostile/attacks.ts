@@ -96,7 +96,7 @@ export const attacks: readonly Attack[] = [
 ]
 
 /** Somewhat less than a body may cost; see `maxJsonCost`. */
-const mostCost = 1_900_000
+const maxCost = 1_900_000
 
 function costOf (text: string): number {
   const count = (pattern: RegExp): number => text.match(pattern)?.length ?? 0
@@ -108,7 +108,7 @@ export function conversations (model: string): Attack[] {
   const text = 'word '.repeat(180)
   const list = (...items: string[]): string => {
     const all = items.join()
-    const count = Math.min(mostCost / costOf(all), largest / 3 / all.length) * items.length
+    const count = Math.min(maxCost / costOf(all), largest / 3 / all.length) * items.length
     return Array.from({ length: Math.floor(count) }, (_, at) => items[at % items.length]).join()
   }
   const said = `{"role":"user","content":"${text}"}`

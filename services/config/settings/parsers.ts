@@ -20,16 +20,16 @@ export function port (text: string): number {
   throw new RangeError('must be a port from 0 to 65535')
 }
 
-const mostWorkers = 256
+const maxWorkers = 256
 /** Systems on which processes can share a port; source: https://nodejs.org/api/net.html (`reusePort`). */
 const portSharers = ['linux', 'freebsd', 'sunos', 'aix']
 
 /** Parses a number of processes; `auto` is one for each core that this process may use. */
 export function workers (text: string, { platform }: Pick<NodeJS.Process, 'platform'> = process): number {
   const isAuto = text.toLowerCase() === 'auto'
-  const count = isAuto ? Math.min(availableParallelism(), mostWorkers) : Number(text)
-  if (!isAuto && (!/^\d{1,3}$/.test(text) || count < 1 || count > mostWorkers)) {
-    throw new RangeError(`must be auto or a whole number from 1 to ${mostWorkers}`)
+  const count = isAuto ? Math.min(availableParallelism(), maxWorkers) : Number(text)
+  if (!isAuto && (!/^\d{1,3}$/.test(text) || count < 1 || count > maxWorkers)) {
+    throw new RangeError(`must be auto or a whole number from 1 to ${maxWorkers}`)
   }
   if (count === 1 || portSharers.includes(platform)) return count
   throw new RangeError(`must be 1 on ${platform}, where processes cannot share a port`)
@@ -65,11 +65,11 @@ export function memory (text: string): number {
   return sizeUpTo(1024, text)
 }
 
-function sizeUpTo (mostGiB: number, text: string): number {
+function sizeUpTo (maxGiB: number, text: string): number {
   const [, digits = '', unit = ''] = /^(\d{1,15})\s*([a-z]*)$/i.exec(text) ?? []
   const bytes = digits === '' ? NaN : Number(digits) * (unitBytes[unit.toLowerCase()] ?? NaN)
-  if (bytes >= 1024 && bytes <= mostGiB * 1024 ** 3) return bytes
-  throw new RangeError(`must be a number of bytes such as 1048576 or 32MiB, from 1KiB to ${mostGiB}GiB`)
+  if (bytes >= 1024 && bytes <= maxGiB * 1024 ** 3) return bytes
+  throw new RangeError(`must be a number of bytes such as 1048576 or 32MiB, from 1KiB to ${maxGiB}GiB`)
 }
 
 /** Parses a size into bytes; `off` is 0. */

@@ -105,8 +105,8 @@ export const variables = {
 }
 
 /** The longest contexts have a few million tokens. */
-const mostTextBytes = 8 * 1024 ** 2
-const mostFieldBytes = 1024 ** 2
+const maxTextBytes = 8 * 1024 ** 2
+const maxFieldBytes = 1024 ** 2
 
 type Variables = typeof variables
 type Values = { [Name in keyof Variables]: ReturnType<Variables[Name]['parse']> }
@@ -159,8 +159,8 @@ export function readSettings (env: NodeJS.ProcessEnv, directory: string = proces
     logLevel: values.LOG_LEVEL,
     bodyLimits: {
       media: values.TOLLGATE_BODY_LIMIT,
-      text: Math.min(values.TOLLGATE_BODY_LIMIT, mostTextBytes),
-      fields: Math.min(values.TOLLGATE_BODY_LIMIT, mostFieldBytes)
+      text: Math.min(values.TOLLGATE_BODY_LIMIT, maxTextBytes),
+      fields: Math.min(values.TOLLGATE_BODY_LIMIT, maxFieldBytes)
     },
     maxConnections: values.TOLLGATE_MAX_CONNECTIONS,
     corsOrigins: values.TOLLGATE_CORS_ORIGINS ?? [],

@@ -77,7 +77,7 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
     if (exchange.status !== 200) throw await readAnthropicError(exchange, apiKey)
     const report = createReport()
     // Searches that are neither counted nor in the answer were not made.
-    const searches = call.mostSearches > 0 ? 0 : null
+    const searches = call.maxSearches > 0 ? 0 : null
     const counts = { ...noCounts, searches, asksAnHour: cachesForAnHour(call.original.value) }
     if (call.request.stream === true && isEventStream(exchange)) {
       return { kind: 'bytes', events: await relayMessage(exchange, report, { secret: apiKey, counts }), report, native: true }

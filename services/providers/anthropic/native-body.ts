@@ -13,7 +13,7 @@ const leastBudget = 1024
  * that are paid for, for tags, and for blocks of earlier answers that only this gateway can read.
  */
 export function nativeBody (call: MessagesCall): Uint8Array {
-  const { original, request, model, outputLimit, maxOutput, mostSearches } = call
+  const { original, request, model, outputLimit, maxOutput, maxSearches } = call
   const body = isObject(original.value) ? original.value : {}
   const edits = commonEdits(original, model)
   const limit = Math.min(effectiveLimit({ request, outputLimit }) ?? Infinity, maxOutput ?? Infinity)
@@ -23,7 +23,7 @@ export function nativeBody (call: MessagesCall): Uint8Array {
   }
   const metadata = ownMetadata(body.metadata)
   if (metadata !== body.metadata) edits.set('metadata', metadata)
-  const tools = boundedTools(body.tools, mostSearches)
+  const tools = boundedTools(body.tools, maxSearches)
   if (tools !== body.tools) edits.set('tools', tools)
   return original.with(edits)
 }
@@ -58,12 +58,12 @@ function thinkingWithin (thinking: JsonObject, limit: number): JsonObject | unde
   return limit > leastBudget ? { ...thinking, budget_tokens: Math.max(leastBudget, limit - 1) } : undefined
 }
 
-function boundedTools (tools: unknown, mostSearches: number): unknown {
+function boundedTools (tools: unknown, maxSearches: number): unknown {
   if (!Array.isArray(tools)) return tools
   const bounded = tools.map((tool: unknown) => {
     if (!isObject(tool) || !isText(tool.type) || !tool.type.startsWith('web_search_')) return tool
     const { max_uses: most } = tool
-    return typeof most === 'number' && most <= mostSearches ? tool : { ...tool, max_uses: mostSearches }
+    return typeof most === 'number' && most <= maxSearches ? tool : { ...tool, max_uses: maxSearches }
   })
   return bounded.every((tool, at) => tool === tools[at]) ? tools : bounded
 }

@@ -13,7 +13,7 @@ export function eventObjects (data: string): EventObjects | null {
   if (text === endMark) return { objects: [], isEnd: true }
   const object = parseObject(text)
   if (object !== null) return { objects: [object], isEnd: false }
-  if (text.length > mostOfSeveral) return null
+  if (text.length > maxJoinedChars) return null
   const { parts, rest } = outermostObjects(text)
   const objects = parts.map(parseObject).filter(object => object !== null)
   const isEnd = rest === endMark
@@ -23,7 +23,7 @@ export function eventObjects (data: string): EventObjects | null {
 
 const endMark = '[DONE]'
 /** Several chunks in one event are as small as chunks are. */
-const mostOfSeveral = 256 * 1024
+const maxJoinedChars = 256 * 1024
 const tokens = /["{}\\]/g
 
 /** The texts of the objects that follow each other, and what is beside them; in linear time. */

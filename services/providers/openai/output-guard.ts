@@ -20,12 +20,12 @@ const usualTokenBytes = 8
  * It errs on the long side: a server that keeps to the limit is never cut.
  */
 export class OutputGuard {
-  readonly #mostEvents: number
-  readonly #mostBytes: number
+  readonly #maxEvents: number
+  readonly #maxBytes: number
   /** Bytes that the events must have together as well. */
   readonly #leastBytes: number
   readonly #choices: number
-  readonly #mostTokens: number
+  readonly #maxTokens: number
   readonly #finished = new Set<number>()
   #events = 0
   #bytes = 0
@@ -34,9 +34,9 @@ export class OutputGuard {
   constructor (kind: GuardKind, tokens: number, choices: number) {
     const most = tokens * choices
     this.#choices = choices
-    this.#mostTokens = most
-    this.#mostEvents = most + freeEvents * choices + Math.floor(most / freeShare)
-    this.#mostBytes = most * longTokenBytes + freeBytes
+    this.#maxTokens = most
+    this.#maxEvents = most + freeEvents * choices + Math.floor(most / freeShare)
+    this.#maxBytes = most * longTokenBytes + freeBytes
     this.#leastBytes = kind === 'by-event' ? 0 : most * usualTokenBytes
   }
 
@@ -75,12 +75,12 @@ export class OutputGuard {
 
   /** Whether a count of the provider is more than what is held. */
   isExceededBy (usage: Usage): boolean {
-    return usage.completion > this.#mostTokens
+    return usage.completion > this.#maxTokens
   }
 
   #isOver (): boolean {
-    if (this.#bytes > this.#mostBytes) return true
-    return this.#events > this.#mostEvents && this.#bytes > this.#leastBytes
+    if (this.#bytes > this.#maxBytes) return true
+    return this.#events > this.#maxEvents && this.#bytes > this.#leastBytes
   }
 
   #noteFinished (piece: Buffer): void {

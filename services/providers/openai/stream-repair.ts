@@ -4,7 +4,7 @@ import { usageIn } from '../report.ts'
 import type { Dialect } from './dialects.ts'
 import { ToolCallStream } from './tool-calls.ts'
 import {
-  choicesIn, finalReason, finishReasonOf, headOf, mostChoices, repairMessage, wholeUsage, wrongInAnswer,
+  choicesIn, finalReason, finishReasonOf, headOf, maxChoices, repairMessage, wholeUsage, wrongInAnswer,
   wrongInChoice, type AnswerHead
 } from './translate.ts'
 
@@ -131,7 +131,7 @@ export class StreamRepair {
   /** The choices of a chunk; new ones only as long as a client can have asked for them. */
   #choicesIn (body: JsonObject): JsonObject[] {
     const given = choicesIn(body, this.#form.choices)
-    const room = Math.max(this.#form.choices, mostChoices) - this.#choices.size
+    const room = Math.max(this.#form.choices, maxChoices) - this.#choices.size
     if (given.length <= room) return given
     let added = 0
     return given.filter((choice, at) => this.#choices.has(indexOf(choice, at)) || ++added <= room)

@@ -4,7 +4,7 @@ import { isObject, isText, withMembers, type JsonObject } from '../../shared/jso
 /** The calls of a whole message in OpenAI's form; the same array when nothing has to change. */
 export function repairToolCalls (calls: readonly unknown[]): readonly unknown[] {
   const ids = new Set<unknown>()
-  const repaired = calls.filter(isObject).slice(0, mostCalls).map(call => {
+  const repaired = calls.filter(isObject).slice(0, maxCalls).map(call => {
     const id = isText(call.id) && !ids.has(call.id) ? call.id : newCallId()
     ids.add(id)
     const isCustom = isObject(call.custom) && !(call.type === 'function' && isObject(call.function))
@@ -15,9 +15,9 @@ export function repairToolCalls (calls: readonly unknown[]): readonly unknown[] 
 }
 
 /** As many tools as a request may have; no model calls more at once. */
-const mostCalls = 1_000
+const maxCalls = 1_000
 /** Arguments are compared up to this length, in UTF-16 units; longer ones only pass. */
-const mostComparedText = 256 * 1024
+const maxComparedText = 256 * 1024
 
 /** One call of a choice, as it was streamed so far. */
 interface OpenCall {
@@ -65,13 +65,13 @@ export class ToolCallStream {
 
   #piece (piece: JsonObject): JsonObject | null {
     const known = this.#find(piece)
-    if (known === undefined && this.#calls.length >= mostCalls) return null
+    if (known === undefined && this.#calls.length >= maxCalls) return null
     const call = known ?? this.#open(piece)
     const isNamed = nameIn(piece) !== ''
     call.name ||= nameIn(piece)
     if (call.early === null) {
       if (isNamed && isRepeated(piece, call)) return null
-      if (call.text.length < mostComparedText) call.text += textIn(piece)
+      if (call.text.length < maxComparedText) call.text += textIn(piece)
       this.isContinued &&= !isNamed && call.text !== ''
       return this.#continue(call, piece)
     }

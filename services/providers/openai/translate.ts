@@ -247,11 +247,11 @@ export function wholeUsage (usage: unknown): JsonObject | undefined {
 }
 
 /** No request can ask for more choices, except a list of prompts. */
-export const mostChoices = 128
+export const maxChoices = 128
 
 /** The choices of an answer or chunk: objects, and not more than a client can have asked for. */
 export function choicesIn ({ choices }: JsonObject, asked: number): JsonObject[] {
   if (!Array.isArray(choices)) return []
-  const most = Math.max(asked, mostChoices)
+  const most = Math.max(asked, maxChoices)
   return choices.slice(0, most).filter(isObject)
 }

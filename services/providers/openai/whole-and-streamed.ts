@@ -128,13 +128,13 @@ function entriesOf (piece: JsonObject): [string, unknown][] {
 const texts = new Set(['content', 'text', 'refusal', 'reasoning_content', 'arguments', 'input', 'data', 'transcript'])
 
 /** Each piece with an index is looked for among the others. */
-const mostIndexed = 1_000
+const maxIndexed = 1_000
 
 function appendList (whole: unknown[], pieces: readonly unknown[], depth: number): unknown[] {
   for (const piece of pieces) {
     const isIndexed = isObject(piece) && typeof piece.index === 'number'
-    if (isIndexed && whole.length > mostIndexed) {
-      throw new UpstreamError('bad_reply', 'yes', `The provider's answer has a list of more than ${mostIndexed} items.`)
+    if (isIndexed && whole.length > maxIndexed) {
+      throw new UpstreamError('bad_reply', 'yes', `The provider's answer has a list of more than ${maxIndexed} items.`)
     }
     const same = isIndexed ? whole.find(one => isObject(one) && one.index === piece.index) : undefined
     if (isIndexed && isObject(same)) append(same, piece, depth)

@@ -69,8 +69,8 @@ export function nativeNeedOf (request: Prompt): NativeNeed | null {
     const callers = tool.allowed_callers?.filter(caller => caller !== 'direct') ?? []
     if (callers.length > 0) return { param: `tools[${at}].allowed_callers`, what: `\`${callers[0]}\`` }
   }
-  if (stops != null && stops.length > mostStops) {
-    return { param: 'stop_sequences', what: `more than ${mostStops} of them` }
+  if (stops != null && stops.length > maxStops) {
+    return { param: 'stop_sequences', what: `more than ${maxStops} of them` }
   }
   if (thinking?.type === 'between_tools') return { param: 'thinking.type', what: '`between_tools`' }
   const edit = context?.edits?.findIndex(({ type }) => type === 'clear_tool_uses_20250919') ?? -1
@@ -83,7 +83,7 @@ export function nativeNeedOf (request: Prompt): NativeNeed | null {
 }
 
 /** The API of chat takes that many. */
-const mostStops = 4
+const maxStops = 4
 
 const translated: ReadonlySet<unknown> = new Set([
   'text', 'image', 'document', 'search_result', 'tool_use', 'tool_result', 'thinking', 'redacted_thinking',

@@ -42,8 +42,8 @@ export function nativeMessages ({ request, original, headers }: NativeRequest): 
   function ask (
     { provider, price }: Candidate<ChatProvider>, call: ChatCall
   ): Promise<NativeAnswer> | undefined {
-    const mostSearches = searches ? price?.maxSearches ?? 1 : 0
-    return provider.messages?.({ ...call, original, versionHeaders, mostSearches })
+    const maxSearches = searches ? price?.maxSearches ?? 1 : 0
+    return provider.messages?.({ ...call, original, versionHeaders, maxSearches })
   }
 
   return {

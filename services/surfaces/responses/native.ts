@@ -78,10 +78,10 @@ export function nativeResponses (
   async function ask (
     { provider, price }: Candidate<ChatProvider>, call: ChatCall, responses: NonNullable<ChatProvider['responses']>
   ): Promise<NativeAnswer | ChatAnswer> {
-    const mostSearches = searches ? price?.maxSearches ?? 1 : 0
+    const maxSearches = searches ? price?.maxSearches ?? 1 : 0
     const edits = editsFor(provider.id)
     try {
-      return await responses({ ...call, original, edits, mostSearches, keepsReasoning: isStored })
+      return await responses({ ...call, original, edits, maxSearches, keepsReasoning: isStored })
     } catch (error) {
       const isOnlyHere = provider.responsesOnly?.test(call.model) === true
       if (need !== null || isOnlyHere || !lacksEndpoint(error)) throw error

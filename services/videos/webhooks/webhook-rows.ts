@@ -18,7 +18,7 @@ export interface JobWebhook {
 export type WebhookType = 'video.completed' | 'video.failed'
 
 /** The URLs that one job may have: each request that joins it may name another. */
-const mostUrls = 10
+const maxUrls = 10
 
 type EndedJob = Pick<Job, 'id' | 'account' | 'state' | 'finishedAt' | 'deletedAt'>
 
@@ -31,7 +31,7 @@ export async function addWebhook (
 ): Promise<boolean> {
   const urls = await queries.all<{ url: string }>('select url from webhook where job = $1', [id])
   if (urls.some(other => other.url === url)) return true
-  if (urls.length >= mostUrls) return false
+  if (urls.length >= maxUrls) return false
   await queries.run(`
     insert into webhook (id, job, account, url, created_at) values ($1, $2, $3, $4, $5) on conflict do nothing`,
   [`evt_${randomUUID().replaceAll('-', '')}`, id, account, url, nowMs])

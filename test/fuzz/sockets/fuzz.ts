@@ -38,11 +38,11 @@ const perLook = 250
 /** Requests until everything has to end: nothing may be left of them. */
 const perRound = 4_000
 const longestAllowedMs = 100
-const mostProblems = 20
+const maxProblems = 20
 /** How often a request is sent alone to find out whether it, and not a busy machine, has caused a pause. */
 const triesAlone = 10
 /** Requests of one round that are sent again, alone, to find the one that caused a pause. */
-const mostSuspects = 1_500
+const maxSuspects = 1_500
 
 /** Fuzzes one gateway on one engine. */
 export async function fuzz (options: FuzzOptions): Promise<Found> {
@@ -104,7 +104,7 @@ function createRun ({ gateway, verdict, options }: RunParts) {
 
   function note (problem: string): void {
     const kind = kindOf(problem)
-    if (seen.has(kind) || found.problems.length >= mostProblems) return
+    if (seen.has(kind) || found.problems.length >= maxProblems) return
     seen.add(kind)
     found.problems.push(`after ${found.sent} requests: ${problem}`)
     print(`FOUND after ${found.sent} requests: ${problem}`)
@@ -145,7 +145,7 @@ function createRun ({ gateway, verdict, options }: RunParts) {
       const own = [...recent, ...underWay]
       recent = []
       const { longestMs } = await gateway.read()
-      if (longestMs > longestAllowedMs && suspects.length < mostSuspects) suspects.push(...own)
+      if (longestMs > longestAllowedMs && suspects.length < maxSuspects) suspects.push(...own)
       // Nothing but a pause is looked for.
       if (suspects.length > 0 && options.until?.test('a pause of the event loop') === true) isOver = true
       if (longestMs <= longestAllowedMs) found.longestMs = Math.max(found.longestMs, longestMs)

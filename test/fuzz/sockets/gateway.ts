@@ -30,7 +30,7 @@ export interface FuzzedGateway extends AsyncDisposable {
 const adminKey = 'operator-key-of-the-fuzz'
 const heapMb = 1024
 /** Longer lines are chosen by a client, or by a provider. */
-const mostLineLength = 16_384
+const maxLineLength = 16_384
 
 /** Starts the gateway of a folder with models of the sandbox and of the provider at `port`. */
 export async function startFuzzedGateway (
@@ -116,7 +116,7 @@ function watchLog (child: ReturnType<typeof spawn>) {
       last.push(line.slice(0, 300))
       if (last.length > 20) last.shift()
       if (line.includes(providerKey)) note('the key of a provider in the log', line)
-      if (line.length > mostLineLength) note('a line of the log without a bound', line)
+      if (line.length > maxLineLength) note('a line of the log without a bound', line)
       // What a provider has done, and a deadline that a client sets, are reported to operators as errors too.
       const isOwn = /"level":(50|60)/.test(line) && !/"type":"(UpstreamError|MediaRejected)"|"credit":"revenue"|within its deadline/.test(line)
       if (isOwn || /"status":500,.*"msg":"request"/.test(line)) note('an error in the log', line)

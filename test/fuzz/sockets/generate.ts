@@ -14,7 +14,7 @@ export interface Generator {
 }
 
 /** Objects and lists below this depth have only what they must have. */
-const mostDepth = 5
+const maxDepth = 5
 
 /** Creates a generator for the components of an OpenAPI document. */
 export function createGenerator (components: Readonly<Record<string, DocumentSchema>>): Generator {
@@ -45,7 +45,7 @@ export function createGenerator (components: Readonly<Record<string, DocumentSch
       }
       case 'number': return random.pick([minimum, maximum, minimum + random.next() * (maximum - minimum)])
       case 'array': {
-        const count = Math.max(minItems, depth > mostDepth ? 0 : Math.min(maxItems, random.integer(0, 3)))
+        const count = Math.max(minItems, depth > maxDepth ? 0 : Math.min(maxItems, random.integer(0, 3)))
         return Array.from({ length: count }, () => valid(items, random, depth + 1))
       }
       case 'object': return objectOf(schema, random, depth)
@@ -56,7 +56,7 @@ export function createGenerator (components: Readonly<Record<string, DocumentSch
   function objectOf (schema: DocumentSchema, random: Random, depth: number): JsonObject {
     const { properties = {}, required = [], additionalProperties } = schema
     // A few of the optional fields at a time: all together rarely get past the checks.
-    const share = depth === 0 ? random.pick([0, 0.1, 0.3, 0.8]) ?? 0 : depth > mostDepth ? 0 : 0.4
+    const share = depth === 0 ? random.pick([0, 0.1, 0.3, 0.8]) ?? 0 : depth > maxDepth ? 0 : 0.4
     const names = Object.keys(properties).filter(name => required.includes(name) || random.next() < share)
     const object: JsonObject = {}
     for (const name of names) object[name] = valid(properties[name] ?? {}, random, depth + 1)
@@ -110,7 +110,7 @@ export function mutate (value: unknown, random: Random, count: number): unknown 
       Reflect.set(place.holder, place.name, Reflect.get(other.holder, other.name))
     }
   }
-  return writtenValues(root.root) > mostValues ? value : root.root
+  return writtenValues(root.root) > maxValues ? value : root.root
 }
 
 function placeIn (root: { root: unknown }, random: Random): Place {
@@ -135,7 +135,7 @@ function define (holder: Place['holder'], name: string, value: unknown): void {
 }
 
 /** The most values that a mutated value may have when it is written out. */
-const mostValues = 300_000
+const maxValues = 300_000
 
 /**
  * How many values JSON would write for a value. One that stands in several places counts in each, so copies

@@ -8,7 +8,7 @@ export type Verdict = (request: FuzzRequest, answer: RawAnswer) => string | null
 
 /** Statuses of failures that the gateway reports of providers, and of its own only with these codes. */
 const providerStatuses = new Set([502, 503, 504, 529])
-const mostChecked = 300_000
+const maxChecked = 300_000
 
 /** Creates the judge of the answers to a document's operations. */
 export function createVerdict (document: ApiDocument): Verdict {
@@ -22,7 +22,7 @@ export function createVerdict (document: ApiDocument): Verdict {
   ): string | null {
     const response = operation.responses[status] ?? operation.responses[`${Math.floor(status / 100)}XX`]
     if (response === undefined) return 'a status that is not documented'
-    if (body.length === 0 || body.length > mostChecked) return null
+    if (body.length === 0 || body.length > maxChecked) return null
     const content = response.content?.[type]
     if (content === undefined) return `${type} is not documented`
     if (content.schema === undefined || type !== 'application/json') return null

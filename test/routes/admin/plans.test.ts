@@ -13,7 +13,7 @@ const rows = {
   keys: 5_000, requests: 20_000, media: 5_000, jobs: 5_000, accounts: 5_000, entries: 20_000, audit: 5_000
 }
 /** Of a page of 20 rows; the providers' latest calls are those of 2,000 requests. */
-const mostRowsRead = 2_000
+const maxRowsRead = 2_000
 
 const thisMonth = new Date().toISOString().slice(0, 7)
 const period = 'from=2020-01-01&to=2020-01-02'
@@ -117,7 +117,7 @@ async function problemOf (
   const plan: { Plan: PlanNode }[] = JSON.parse(row?.['QUERY PLAN'] ?? '[]')
   const read = plan.flatMap(({ Plan }) => nodesOf(Plan)).filter(node => large.includes(node['Relation Name'] ?? ''))
     .map(node => ({ node, count: rowsRead(node) }))
-  const most = read.find(({ count }) => count > mostRowsRead)
+  const most = read.find(({ count }) => count > maxRowsRead)
   return most === undefined ? null : `${most.count} rows of ${most.node['Relation Name']}\n${JSON.stringify(plan, null, 1)}`
 }
 

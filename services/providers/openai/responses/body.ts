@@ -20,14 +20,14 @@ const encryptedReasoning = 'reasoning.encrypted_content'
  * be sent again, unless `reasons` says that the model has none.
  */
 export function responseBody (call: ResponsesCall, dialect: Dialect, reasons: boolean): ResponseBody {
-  const { original, request, model, outputLimit, maxOutput, mostSearches } = call
+  const { original, request, model, outputLimit, maxOutput, maxSearches } = call
   const body = isObject(original.value) ? original.value : {}
   const edits = new Map<string, unknown>(call.edits)
   if (body.model !== model) edits.set('model', model)
   if (body.store !== false) edits.set('store', false)
   const limit = Math.min(effectiveLimit({ request, outputLimit }) ?? Infinity, maxOutput ?? Infinity)
   if (Number.isFinite(limit) && body.max_output_tokens !== limit) edits.set('max_output_tokens', limit)
-  if (mostSearches > 0) boundSearches(body, mostSearches, edits)
+  if (maxSearches > 0) boundSearches(body, maxSearches, edits)
   const include = Array.isArray(body.include) ? body.include : []
   const addsReasoning = call.keepsReasoning && reasons && !include.includes(encryptedReasoning)
   if (addsReasoning) edits.set('include', [...include, encryptedReasoning])

@@ -42,7 +42,7 @@ export function createResponsesApi (
   return async (call): Promise<NativeAnswer> => {
     const { exchange, dropped } = await send(call)
     const report = createReport(dropped)
-    const options = { dialect, secret, countsSearches: call.mostSearches > 0 }
+    const options = { dialect, secret, countsSearches: call.maxSearches > 0 }
     if (call.request.stream === true && isEventStream(exchange)) {
       return { kind: 'bytes', events: await relayResponse(exchange, report, options), report, native: true }
     }

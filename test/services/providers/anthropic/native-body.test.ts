@@ -20,7 +20,7 @@ function callOf (body: object, more: Partial<MessagesCall> = {}): MessagesCall {
     requestId: 'r',
     signal: new AbortController().signal,
     versionHeaders: {},
-    mostSearches: 3,
+    maxSearches: 3,
     ...more
   }
 }

@@ -4,7 +4,7 @@ import { ChatCompletion } from '../../../../schemas/openai/chat-completions.ts'
 import { Completion } from '../../../../schemas/openai/completions.ts'
 import { dialects, type Dialect } from '../../../../services/providers/openai/dialects.ts'
 import { StreamRepair } from '../../../../services/providers/openai/stream-repair.ts'
-import { mostChoices, repairAnswer } from '../../../../services/providers/openai/translate.ts'
+import { maxChoices, repairAnswer } from '../../../../services/providers/openai/translate.ts'
 import { isObject, type JsonObject } from '../../../../services/shared/json.ts'
 import { mutate } from '../../../fuzz/sockets/generate.ts'
 import { createRandom } from '../../ledger/random.ts'
@@ -90,7 +90,7 @@ t.test('a chunk of any shape has choices with deltas, and usage only in an objec
 t.test('choices and tool calls that nobody can have asked for are left out', async t => {
   const many = (length: number, make: (at: number) => object) => Array.from({ length }, (_, at) => make(at))
   const flood = { ...chat, choices: many(50_000, () => ({})) }
-  t.equal((repairAnswer(flood, compatible, heads.chat, 1)['choices'] as unknown[]).length, mostChoices)
+  t.equal((repairAnswer(flood, compatible, heads.chat, 1)['choices'] as unknown[]).length, maxChoices)
   t.equal((repairAnswer(flood, compatible, heads.chat, 300)['choices'] as unknown[]).length, 300, 'a list of prompts')
 
   const repair = repairOf(true)
@@ -98,8 +98,8 @@ t.test('choices and tool calls that nobody can have asked for are left out', asy
   for (let index = 0; index < 5_000; index++) {
     chunks += repair.take({ choices: [{ index, delta: { content: 'a' } }] }, null).length
   }
-  t.equal(chunks, mostChoices)
-  t.equal(repair.end().length, mostChoices)
+  t.equal(chunks, maxChoices)
+  t.equal(repair.end().length, maxChoices)
   const calls = many(5_000, index => ({ index, id: `c${index}`, function: { name: 'f', arguments: '{}' } }))
   const whole = { ...chat, choices: [{ message: { tool_calls: calls } }] }
   t.ok(JSON.stringify(repairAnswer(whole, compatible, heads.chat, 1)).length < 100_000)

@@ -65,7 +65,7 @@ t.test('a provider without the API is asked for a chat, and any candidate will d
   t.same(extras?.(asked(null)), {})
   const calls: MessagesCall[] = []
   await ask(asked(calls), call)
-  t.equal(calls[0]?.mostSearches, 0)
+  t.equal(calls[0]?.maxSearches, 0)
 })
 
 t.test('as many searches are held as the provider may make', async t => {
@@ -78,7 +78,7 @@ t.test('as many searches are held as the provider may make', async t => {
   await ask(searcher, {
     request, text: JsonText.from(request), model: 'm', outputLimit: null, requestId: 'r', signal
   })
-  t.equal(calls[0]?.mostSearches, 2)
+  t.equal(calls[0]?.maxSearches, 2)
 })
 
 t.test('a prompt part that is cached for an hour is priced, wherever it stands', async t => {
