@@ -67,6 +67,20 @@ t.test('the bundle', async t => {
   // Gateways of other tests run from one that is up to date.
   if (run(`${load}\nconsole.log(bundled('serve'))`) === 'null') execFileSync(process.execPath, [join(root, 'bin', 'bundle.ts')])
 
+  t.test('imports the globals that Node.js defines by accessors', async t => {
+    const folder = join(root, 'node_modules', '.cache', 'bundle')
+    const chunks = readdirSync(folder).filter(name => name.endsWith('.mjs'))
+    const uses = { Buffer: 'from', performance: 'now', process: 'nextTick' }
+    for (const [name, method] of Object.entries(uses)) {
+      t.not(Object.getOwnPropertyDescriptor(globalThis, name)?.get, undefined, name)
+      const users = chunks.map(chunk => readFileSync(join(folder, chunk), 'utf8'))
+        .filter(code => new RegExp(`(?<![\\w.$])${name}\\.${method}\\(`).test(code))
+      t.not(users.length, 0)
+      const imported = new RegExp(`import[^;]*\\b${name}\\b[^;]*from"node:`)
+      t.same(users.filter(code => !imported.test(code)), [])
+    }
+  })
+
   t.test('is made of what the image has too', async t => {
     const { inputs }: { inputs: string[] } = JSON.parse(read('node_modules/.cache/bundle/inputs.json'))
     const packages: Record<string, { dev?: boolean }> = JSON.parse(read('package-lock.json')).packages
