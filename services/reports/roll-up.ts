@@ -1,7 +1,8 @@
 import { rollUpEntries } from '../ledger/sql/roll-up.ts'
 import { createRowInsert } from '../store/sqlite-connection.ts'
-import type { Queries, Store, Value } from '../store/store.ts'
-import { factKeys, factsOf, factSums, increased, sumOf, type FactSum } from './usage-facts.ts'
+import type { Queries, Store } from '../store/store.ts'
+import { sumEntries, type DayRow, type EntryGroup } from './sum-entries.ts'
+import { factKeys, factsOf, factSums, groupsOf, increased, sumOf } from './usage-facts.ts'
 
 type Engine = Store['engine']
 
@@ -21,15 +22,14 @@ export async function rollUpUsage (
 
 type Add = (queries: Queries) => Promise<unknown>
 
-type DayRow = Record<typeof factKeys[number] | FactSum, Value>
-
 const keys = factKeys.join(', ')
 const columns = [...factKeys, ...factSums] as const
 
-/** Sums up before the transaction, which blocks all writes, and in a thread of its own if there is much. */
+/** Reads before the transaction, which blocks all writes, and in a thread of its own if there is much. */
 async function readSums (store: Store, from: number, to: number): Promise<Add> {
   const reader = to - from > fewEntries ? store.reports : store
-  const rows = await reader.all<DayRow>(sums.sqlite, [from, to])
+  const groups = await reader.all<EntryGroup>(readGroups, [from, to])
+  const rows = groups.flatMap(sumEntries)
   return async queries => await insertIntoSqlite(queries, rows)
 }
 
@@ -37,13 +37,8 @@ function addFromEntries (from: number, to: number): Add {
   return async queries => await queries.run(insertIntoPostgres, [from, to])
 }
 
-const sums: Record<Engine, string> = { sqlite: sumsOf('sqlite'), postgres: sumsOf('postgres') }
-
-function sumsOf (engine: Engine): string {
-  return `
-    select ${keys}, ${factSums.map(name => `${sumOf(engine, name)} as ${name}`).join(', ')}
-    from (${factsOf(engine, 'entry', 'entry.seq > $1 and entry.seq <= $2')}) as fact group by ${keys}`
-}
+const isInRange = 'entry.seq > $1 and entry.seq <= $2'
+const readGroups = groupsOf(isInRange)
 
 function whenThere (engine: Engine): string {
   const changes = factSums.map(name => `${name} = ${increased(engine, name)}`)
@@ -51,7 +46,9 @@ function whenThere (engine: Engine): string {
 }
 
 const insertIntoPostgres = `
-  insert into usage_day (${columns.join(', ')}) ${sums.postgres} ${whenThere('postgres')}`
+  insert into usage_day (${columns.join(', ')})
+  select ${keys}, ${factSums.map(name => `${sumOf('postgres', name)} as ${name}`).join(', ')}
+  from (${factsOf('postgres', 'entry', isInRange)}) as fact group by ${keys} ${whenThere('postgres')}`
 
 const insertIntoSqlite = createRowInsert<DayRow>('usage_day', {
   columns,

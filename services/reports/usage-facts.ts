@@ -24,15 +24,30 @@ export const utcDayMs = 86_400_000
  */
 export function factsOf (engine: Engine, entries: string, condition: string): string {
   return `
-    select entry.at / ${utcDayMs} as day,
-      case entry.kind when 'usage' then entry.debit else entry.credit end as account,
-      coalesce(entry.chain, '') as chain, coalesce(entry.api_key, '') as api_key, coalesce(entry.model, '') as model,
-      coalesce(origin.provider, entry.provider, '') as provider,
-      coalesce(origin.estimated, entry.estimated) as estimated,
-      ${dialects[engine].columns}
-    from ${entries} left join entry as origin on origin.seq = entry.reverses ${dialects[engine].join}
-    where entry.kind in ('usage', 'refund') and (${condition})`
+    select ${keysOfEntry}, ${dialects[engine].columns}
+    from ${entries} ${withOrigin} ${dialects[engine].join}
+    where ${isPosted} and (${condition})`
 }
+
+/**
+ * Returns a query of the same usage and refunds on SQLite, grouped by all keys but the tags, with the list
+ * `entries`, in JSON, of what `sumEntries` takes.
+ */
+export function groupsOf (condition: string): string {
+  const posted = [isRequest, signedAmount, "coalesce(entry.usage, 'null')", "coalesce(origin.usage, 'null')"]
+  return `
+    select ${keysOfEntry}, '[' || group_concat('[' || ${posted.join(" || ',' || ")} || ']') || ']' as entries
+    from entry ${withOrigin} where ${isPosted} and (${condition})
+    group by 1, 2, 3, 4, 5, 6, 7`
+}
+
+const keysOfEntry = `
+  entry.at / ${utcDayMs} as day, case entry.kind when 'usage' then entry.debit else entry.credit end as account,
+  coalesce(entry.chain, '') as chain, coalesce(entry.api_key, '') as api_key, coalesce(entry.model, '') as model,
+  coalesce(origin.provider, entry.provider, '') as provider,
+  coalesce(origin.estimated, entry.estimated) as estimated`
+const withOrigin = 'left join entry as origin on origin.seq = entry.reverses'
+const isPosted = "entry.kind in ('usage', 'refund')"
 
 /** Returns the sum of a column over rows of facts or of `usage_day`, never beyond the safe integers. */
 export function sumOf (engine: Engine, column: FactSum): string {
@@ -48,6 +63,9 @@ export function increased (engine: Engine, column: FactSum): string {
 }
 
 const isUsage = "entry.kind = 'usage'"
+/** What a request cost above its hold, cleared later, is not another request. */
+const isRequest =
+  `case when ${isUsage} and (entry.reverses is null or entry.usage is not null) then 1 else 0 end`
 const signedAmount = `case when ${isUsage} then entry.amount else -entry.amount end`
 
 interface Dialect {
@@ -106,8 +124,7 @@ function columnsFrom ({ number, count: bounded, isCosted, tags }: Reading): stri
   const expected = `coalesce(${number('cost')}, entry.amount + coalesce(${number('excessNano')}, 0))`
   const columns: Record<FactSum | 'tags', string> = {
     tags,
-    // What a request cost above its hold, cleared later, is not another request.
-    requests: `case when ${isUsage} and (entry.reverses is null or entry.usage is not null) then 1 else 0 end`,
+    requests: isRequest,
     prompt: count(number('prompt')),
     completion: count(number('completion')),
     cached: count(number('cachedRead')),
