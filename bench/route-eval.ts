@@ -14,15 +14,18 @@ import {
   meanApgr, meanInterval, pairLines, poolLines, published,
   type ModelPair, type PairLine, type PoolLine, type EvaluationPool
 } from './evaluation/tables.ts'
+import { contestPairs, readLiveCodeBench } from './evaluation/live-code-bench.ts'
 import { gymPairs, readReasoningGym } from './evaluation/reasoning-gym.ts'
 import { readGradeSchool } from './evaluation/zero-eval.ts'
 
-const usage = `npm run route:eval -- --data <folder> [--zero-eval <folder>] [--reasoning-gym <folder>]
+const usage = `npm run route:eval -- --data <folder> [--zero-eval <folder>] [--live-code-bench <folder>] [--reasoning-gym <folder>]
   Trains on the training split and measures on the other one, which is small; then the same with each third
   of all rows in turn; then leaves out one benchmark after the other. What the policies choose is compared
   with mixing single models at the same cost.
   --data <folder>           as for route:train
   --zero-eval <folder>      a checkout of WildEval/ZeroEval: grade-school mathematics, never in the training
+  --live-code-bench <folder>  with checkouts of LiveCodeBench/submissions and LiveCodeBench/livecodebench.github.io:
+                            problems of programming contests, never in the training
   --reasoning-gym <folder>  a checkout of open-thought/reasoning-gym-eval: puzzles, never in the training`
 
 /** That of the pair for mathematics, a close pair of one maker, and a pair far apart. */
@@ -39,6 +42,7 @@ const { values } = parseArgs({
   options: {
     data: { type: 'string' },
     'zero-eval': { type: 'string' },
+    'live-code-bench': { type: 'string' },
     'reasoning-gym': { type: 'string' },
     help: { type: 'boolean' }
   }
@@ -48,10 +52,13 @@ if (values.help === true || values.data === undefined) {
   console.error(usage)
   process.exitCode = values.help === true ? 0 : 2
 } else {
-  evaluate(values.data, values['zero-eval'], values['reasoning-gym'])
+  evaluate(values.data, values)
 }
 
-function evaluate (folder: string, zeroEval: string | undefined, reasoningGym: string | undefined): void {
+/** Checkouts of benchmarks that are in no training. */
+interface Checkouts { 'zero-eval'?: string, 'live-code-bench'?: string, 'reasoning-gym'?: string }
+
+function evaluate (folder: string, checkouts: Checkouts): void {
   const data = readTrainingData(folder)
   const read = (name: string) => JSON.parse(readFileSync(join(folder, name), 'utf8'))
   const pairs: ModelPair[] = read('pairs.json')
@@ -78,8 +85,12 @@ function evaluate (folder: string, zeroEval: string | undefined, reasoningGym: s
   const elsewhere = trainWithoutOwnBenchmark(data)
   printPairs(pairs, data.rows, { tollgate: tollgateScorer(data, elsewhere), ...others }, 'never seen', summary)
   printPolicies(elsewhere)
+  const { 'zero-eval': zeroEval, 'live-code-bench': liveCodeBench, 'reasoning-gym': reasoningGym } = checkouts
   if (zeroEval !== undefined) {
-    printInNoTraining('grade-school mathematics', readGradeSchool(zeroEval), gradeSchoolPairs)
+    printInNoTraining('grade-school mathematics', heldHalf(readGradeSchool(zeroEval)), gradeSchoolPairs)
+  }
+  if (liveCodeBench !== undefined) {
+    printInNoTraining('programming contests', heldHalf(readLiveCodeBench(liveCodeBench)), contestPairs)
   }
   if (reasoningGym !== undefined) printInNoTraining('Reasoning Gym', readReasoningGym(reasoningGym), gymPairs)
   printSummary(summary, [
@@ -137,6 +148,11 @@ function evaluate (folder: string, zeroEval: string | undefined, reasoningGym: s
       console.log(`  ${router.padEnd(16)} AIQ ${aiq.toFixed(4)}  ${percent(recovered)} of the way to the oracle${known}`)
     }
   }
+}
+
+/** Every other row: on the others, the rules of difficulty for this kind of task were chosen. */
+function heldHalf (rows: readonly TrainingRow[]): TrainingRow[] {
+  return rows.filter((_, at) => at % 2 === 1)
 }
 
 function percent (share: number): string {
