@@ -87,7 +87,9 @@ const puttingTogether: Readonly<Record<string, string>> = {
   'services/providers/fal/model-fields.ts': 'of constants',
   'services/providers/video-jobs/errors.ts': 'of constants',
   'services/routing/text/asked-length.ts': 'of constants',
+  'services/routing/text/contest-problem.ts': 'of constants',
   'services/routing/text/politeness.ts': 'of constants',
+  'services/routing/text/word-problem.ts': 'of constants',
   'services/http/route-table.ts': 'the paths of the routes, escaped',
   'services/media/blob-store.ts': 'of constants'
 }

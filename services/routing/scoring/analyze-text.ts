@@ -1,8 +1,9 @@
+import type { Domain } from '../../catalogue/types.ts'
 import { askedTokens } from '../text/asked-length.ts'
-import { readTask, type Task } from '../text/task.ts'
+import { readTask, type Task, type TaskReading } from '../text/task.ts'
 import { createTextReader, type TextCounts } from '../text/reader.ts'
 import { signalCount, signalNames, writeSignals } from '../text/signals.ts'
-import { writeDomains, type ConversationFacts } from './domains.ts'
+import { setDomain, writeDomains, type ConversationFacts } from './domains.ts'
 import { domains, type RouterWeights } from './weights.ts'
 
 /** The analysis of a text. Its arrays are reused for the next text. */
@@ -22,10 +23,14 @@ export interface TextAnalysis {
   difficulty: number
   outputTokens: number
   task: Task
-  /** How hard what is asked is, as the logarithm of a factor on failures; 0 as the training data. */
+  /** How hard what is asked is, as the logarithm of a factor; 0 as the training data. */
   demand: number
+  /** What `demand` is a factor on; of the odds of failure, it stands in the place of what was learned. */
+  factorOn: TaskReading['factorOn']
 }
 
+/** The domain of tasks that have one whatever their words. */
+const domainOf: Partial<Record<Task, Domain>> = { contest: 'code', word_problem: 'math' }
 /** Signals are clamped to this many standard deviations. */
 const maxDeviations = 2.5
 /** Scale of the standardized signals. */
@@ -67,7 +72,8 @@ export function createTextAnalyzer (
     difficulty: 0,
     outputTokens: 0,
     task: 'other',
-    demand: 0
+    demand: 0,
+    factorOn: 'failures'
   }
 
   return (text, facts) => {
@@ -77,12 +83,15 @@ export function createTextAnalyzer (
     writeKinds(found, weights, nearest)
     writeTraits(found, reading, weights, wanted)
     writeDomains(raw, reading, facts, found.domains)
-    found.mainDomain = found.domains.indexOf(Math.max(...found.domains))
-    found.difficulty = difficultyOf(found, facts)
     const { options, numbers, sentences } = reading
-    const { task, difficulty } = readTask(text, { options, numbers, sentences, tools: facts.tools })
+    const { task, difficulty, factorOn } = readTask(text, { options, numbers, sentences, tools: facts.tools })
     found.task = task
     found.demand = difficulty
+    found.factorOn = factorOn
+    const domain = factorOn === 'odds' ? domainOf[task] : undefined
+    if (domain !== undefined) setDomain(domain, found.domains)
+    found.mainDomain = found.domains.indexOf(Math.max(...found.domains))
+    found.difficulty = difficultyOf(found, facts)
     found.outputTokens = askedTokens(text) ?? outputTokensOf(found.signals, weights)
     return found
   }
@@ -172,13 +181,17 @@ const sharpness = 6
 const leastShare = 0.01
 
 function difficultyOf (
-  { signals, domains: shares }: TextAnalysis, { turns, tools }: ConversationFacts
+  { signals, domains: shares, task, factorOn }: TextAnalysis, facts: ConversationFacts
 ): number {
+  if (factorOn === 'odds') return task === 'agent_step' ? difficultyByFacts(facts) : 0
   let sum = difficultyByDomain.code * (shares[codeAt] as number)
   for (const at of difficultSignals) sum += difficultyBySignal * (signals[at] as number)
-  sum += difficultyByCount.turns * Math.log2(Math.max(1, turns))
-  sum += difficultyByCount.tools * Math.log2(Math.max(1, tools))
-  return mostDifficult * Math.tanh(sum / mostDifficult)
+  return mostDifficult * Math.tanh((sum + difficultyByFacts(facts)) / mostDifficult)
+}
+
+function difficultyByFacts ({ turns, tools }: ConversationFacts): number {
+  const doublings = (count: number) => Math.log2(Math.max(1, count))
+  return difficultyByCount.turns * doublings(turns) + difficultyByCount.tools * doublings(tools)
 }
 
 const codeAt = domains.indexOf('code')

@@ -1,5 +1,6 @@
 import { charKinds, type TextCounts } from '../text/reader.ts'
 import { signalNames } from '../text/signals.ts'
+import type { Domain } from '../../catalogue/types.ts'
 import { domains } from './weights.ts'
 
 /** Facts about a conversation beyond the text that is read. */
@@ -70,6 +71,13 @@ export function writeDomains (
   out[multilingualAt] = (out[multilingualAt] as number) + 9 * Math.min(0.7, foreign)
   out[longAt] = (out[longAt] as number) + 2 * Math.log2(1 + facts.promptTokens / longTokens)
   softmax(out)
+}
+
+/** Moves the shares of all domains into one, but for those of the language and the length. */
+export function setDomain (domain: Domain, out: Float32Array): void {
+  const kept = (out[multilingualAt] as number) + (out[longAt] as number)
+  for (let at = 0; at < out.length; at++) if (at !== multilingualAt && at !== longAt) out[at] = 0
+  out[domains.indexOf(domain)] = 1 - kept
 }
 
 function softmax (values: Float32Array): void {

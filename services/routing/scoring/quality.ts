@@ -13,6 +13,9 @@ const bounds = { least: 0.02, most: 0.995 }
  */
 export function predictQuality (text: TextAnalysis, profile: ModelProfile, weights: RouterWeights): number {
   const { familiarity, difficulty, demand } = text
+  if (text.factorOn === 'odds') {
+    return bounded(sigmoid(domainLevel(text, profile) - generalWeight * difficulty - demand), text, profile)
+  }
   let failure = 0
   if (familiarity > 0) {
     const learned = 1 - learnedChance(text, profile, weights)
@@ -22,7 +25,11 @@ export function predictQuality (text: TextAnalysis, profile: ModelProfile, weigh
     const general = 1 - sigmoid(domainLevel(text, profile))
     failure += (1 - familiarity) * general * Math.exp(generalWeight * difficulty + generalDemand * demand)
   }
-  const quality = Math.max(bounds.least, Math.min(bounds.most, 1 - failure))
+  return bounded(1 - failure, text, profile)
+}
+
+function bounded (chance: number, text: TextAnalysis, profile: ModelProfile): number {
+  const quality = Math.max(bounds.least, Math.min(bounds.most, chance))
   return profile.offsets === null ? quality : withOffsets(quality, text.domains, profile.offsets)
 }
 

@@ -48,5 +48,9 @@ export const difficultyCues = {
     'every must constraint* concurrente interbloque* сложност* блокировок потокобезопас* 并发 无锁 分布式 一致性 复杂度 推广 精确 分散 整合性 ' +
     '一般化 분산 복잡도 합의 무한 无穷 無限 أعداد غير منتهية עם אינסוף अनंत ซับซ้อน จำกัด vô hạn độ phức tạp',
   easier: 'simple basic short single yes no hello world quick briefly one einfach kurz simplement simple corto breve krótko ' +
-    'коротко 简单 簡単 간단'
+    'коротко 简单 簡単 간단',
+  /** One more request in the same sentence; counts where tools are on offer. */
+  further: 'and also then respectively additionally both each another second secondly third finally lastly afterwards und auch ' +
+    'dann danach außerdem jeweils et aussi puis ensuite également y también luego después e também depois anche poi dopo en ook daarna ' +
+    'oraz też potem ve ayrıca sonra và rồi и также затем потом dan juga kemudian 和 以及 然后 然後 还 また そして それから 그리고 또한 ثم أيضا וגם और फिर และ แล้ว'
 } as const

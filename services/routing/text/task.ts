@@ -1,9 +1,11 @@
+import { readContestProblem } from './contest-problem.ts'
 import { difficultyCues, taskCues } from './task-cues.ts'
+import { readWordProblem } from './word-problem.ts'
 
 /** What a prompt asks for. */
 export const tasks = [
   'greet', 'fact', 'translate', 'rewrite', 'extract', 'summarize', 'compose', 'explain', 'analyze', 'calculate',
-  'word_problem', 'estimate', 'prove', 'sql', 'code', 'debug', 'refactor', 'design', 'exam', 'agent_step', 'other'
+  'word_problem', 'estimate', 'prove', 'sql', 'code', 'contest', 'debug', 'refactor', 'design', 'exam', 'agent_step', 'other'
 ] as const
 export type Task = typeof tasks[number]
 
@@ -24,6 +26,7 @@ const difficultyOfTask: Readonly<Record<Task, number>> = {
   prove: 0.8,
   sql: 0.1,
   code: 0.2,
+  contest: 1.3,
   debug: 0.6,
   refactor: 0.6,
   design: 0.8,
@@ -32,8 +35,14 @@ const difficultyOfTask: Readonly<Record<Task, number>> = {
   other: -0.3
 }
 
-/** What a prompt asks for, and how hard that is, as the logarithm of a factor on failures; 0 is ordinary. */
-export interface TaskReading { task: Task, difficulty: number }
+/** What a prompt asks for, and how hard that is. */
+export interface TaskReading {
+  task: Task
+  /** The logarithm of a factor; 0 is ordinary. */
+  difficulty: number
+  /** What that is a factor on. The odds of tasks that are alike enough to have an order of their own. */
+  factorOn: 'failures' | 'odds'
+}
 
 export interface TaskFacts {
   /** Options of a multiple-choice question. */
@@ -52,8 +61,10 @@ const readChars = { head: 1200, tail: 400 }
 const shortChars = 90
 /** A question for a fact, too: longer ones describe a problem. */
 const factChars = 140
-const perCue = { harder: 0.22, easier: -0.2, length: 0.25 }
-const bounds = { least: -1.6, most: 1.6, harder: 6, easier: 2 }
+const perCue = { harder: 0.22, easier: -0.2, further: 0.2, length: 0.25 }
+/** One call is what most models can do. */
+const ofOneCall = -0.7
+const bounds = { least: -1.6, most: 1.6, harder: 6, easier: 2, further: 8 }
 
 type Cue = { task: keyof typeof taskCues } | { change: keyof typeof difficultyCues }
 const whole = new Map<string, Cue[]>()
@@ -62,7 +73,7 @@ const unspaced: [string, Cue][] = []
 let longestBeginning = 0
 
 for (const task of Object.keys(taskCues) as (keyof typeof taskCues)[]) addCues(taskCues[task], { task })
-for (const change of ['harder', 'easier'] as const) addCues(difficultyCues[change], { change })
+for (const change of ['harder', 'easier', 'further'] as const) addCues(difficultyCues[change], { change })
 
 function addCues (words: string, cue: Cue): void {
   for (const word of words.split(' ')) {
@@ -84,26 +95,49 @@ function isUnspaced (text: string): boolean {
 /** Reads what a prompt asks for; linear in the length that is read. */
 export function readTask (text: string, facts: TaskFacts): TaskReading {
   const { options, tools } = facts
-  if (options >= 3) return { task: 'exam', difficulty: difficultyOfTask.exam }
+  const known = tools > 0 ? null : readKnownKind(text, options)
+  if (known !== null) return known
+  if (options >= 3) return { task: 'exam', difficulty: difficultyOfTask.exam, factorOn: 'failures' }
   const read = text.length <= readChars.head + readChars.tail
     ? text
     : `${text.slice(0, readChars.head)} ${text.slice(-readChars.tail)}`
   const found = readCues(read.toLowerCase())
   const task = tools > 0 ? 'agent_step' : taskOf(text, found, facts)
-  if (task === 'word_problem') return { task, difficulty: difficultyOfTask.word_problem }
+  if (task === 'word_problem') return { task, difficulty: difficultyOfTask.word_problem, factorOn: 'failures' }
   const hardest = Math.max(...[task, ...found.tasks].map(one => difficultyOfTask[one]))
   let difficulty = (difficultyOfTask[task] + hardest) / 2
   difficulty += perCue.harder * Math.min(bounds.harder, found.harder)
   difficulty += perCue.easier * Math.min(bounds.easier, found.easier)
   difficulty += perCue.length * clamp(Math.log2(sizeOf(text) / 120), -1.5, 2)
-  const beyond = Math.max(0, Math.abs(difficulty) - ordinary)
-  return { task, difficulty: clamp(Math.sign(difficulty) * beyond, bounds.least, bounds.most) }
+  const beyond = Math.sign(difficulty) * Math.max(0, Math.abs(difficulty) - ordinary)
+  const calls = task === 'agent_step' ? difficultyOfCalls(found, read.match(/[?？؟;；]/g)?.length ?? 0) : 0
+  return {
+    task,
+    difficulty: clamp(beyond + calls, bounds.least, bounds.most),
+    factorOn: task === 'agent_step' ? 'odds' : 'failures'
+  }
 }
 
-interface FoundCues { tasks: Task[], harder: number, easier: number }
+/** The more calls a request needs, the harder it is; one is easy, unless the request names a harder task. */
+function difficultyOfCalls ({ tasks, further }: FoundCues, marks: number): number {
+  const isLookup = tasks.every(one => difficultyOfTask[one] < difficultyOfTask.agent_step)
+  const others = Math.min(bounds.further, further + Math.max(0, marks - 1))
+  return (isLookup ? ofOneCall : 0) + perCue.further * others
+}
+
+/** Reads a task whose difficulty follows from its form; null for all others. */
+function readKnownKind (text: string, options: number): TaskReading | null {
+  const size = sizeOf(text)
+  const contest = readContestProblem(text, size)
+  if (contest !== null) return { task: 'contest', difficulty: contest, factorOn: 'odds' }
+  const problem = options >= 3 ? null : readWordProblem(text, size)
+  return problem === null ? null : { task: 'word_problem', difficulty: problem, factorOn: 'odds' }
+}
+
+interface FoundCues { tasks: Task[], harder: number, easier: number, further: number }
 
 function readCues (text: string): FoundCues {
-  const found: FoundCues = { tasks: [], harder: 0, easier: 0 }
+  const found: FoundCues = { tasks: [], harder: 0, easier: 0, further: 0 }
   const add = (cue: Cue): void => {
     if ('change' in cue) found[cue.change]++
     else found.tasks.push(cue.task)

@@ -4,6 +4,7 @@ import { modelFromCatalogue } from '../../../services/catalogue/models.ts'
 import { askedTokens } from '../../../services/routing/text/asked-length.ts'
 import { withoutPoliteness } from '../../../services/routing/text/politeness.ts'
 import { difficultyPairs } from '../../fixtures/difficulty-pairs.ts'
+import { pairsWithin } from '../../fixtures/difficulty-within.ts'
 import { modelOf, routerOf, routingRequest } from './helper.ts'
 
 /** Models of several makers, from the weakest up. */
@@ -46,6 +47,21 @@ t.test('of 60 pairs of prompts in many languages, nine of ten are in the order o
     // Where a small model is measured to be nearly as good, a harder text does not need another one.
     const least = name === 'stronger' ? 0.5 : 0.9
     t.ok(count >= least * difficultyPairs.length, `${name}: ${count} of ${difficultyPairs.length}`)
+  }
+})
+
+t.test('prompts of one kind of task are in the order of their difficulty', async t => {
+  for (const { task, easier, harder } of pairsWithin) {
+    const name = JSON.stringify(easier)
+    const [one, other] = [decide(easier), decide(harder)]
+    if (task !== 'any') t.same([one.task, other.task], [task, task], name)
+    const [low, high] = [Number(one.signals.difficulty), Number(other.signals.difficulty)]
+    t.ok(high > low, `${name}: ${low}, ${high}`)
+    for (const policy of policies) {
+      const [chosen = NaN, stronger = NaN] = [easier, harder]
+        .map(prompt => strength(decide(prompt, policy).ranked[0]?.id))
+      t.ok(stronger >= chosen, `${policy}, ${name}: ${names[chosen]?.[1]}, ${names[stronger]?.[1]}`)
+    }
   }
 })
 
@@ -117,6 +133,19 @@ t.test('reasoning_effort counts in the cost and the time of models that reason',
   t.equal(of(null, 'gpt-5')?.costNano, costs[2])
 })
 
+const wordProblems = [
+  'Giulia ha 14 figurine e ne regala 5 a suo fratello Luca. Quante figurine le restano?',
+  'Sanne heeft 14 stickers en geeft 5 stickers aan haar broer. Hoeveel stickers heeft ze nog?',
+  'Ola ma 14 naklejek i oddaje 5 naklejek swojemu bratu. Ile naklejek jej zostało?',
+  'Ayşe\'nin 14 çıkartması var ve 5 tanesini kardeşine veriyor. Kaç çıkartması kaldı?',
+  'Lan có 14 nhãn dán và tặng em trai 5 nhãn dán. Hỏi Lan còn lại bao nhiêu nhãn dán?',
+  '민지는 스티커 14장을 가지고 있습니다. 동생에게 5장을 주었습니다. 민지에게 남은 스티커는 몇 장입니까?',
+  'لدى ليلى 14 ملصقا وأعطت أخاها 5 ملصقات. كم ملصقا بقي لديها الآن؟',
+  'לדנה יש 14 מדבקות והיא נתנה לאחיה 5 מדבקות. כמה מדבקות נשארו לה?',
+  'राधा के पास 14 स्टिकर हैं और वह अपने भाई को 5 स्टिकर देती है। उसके पास अब कितने स्टिकर बचे?',
+  'มานีมีสติกเกอร์ 14 แผ่น เธอให้น้องชายไป 5 แผ่น มานีเหลือสติกเกอร์กี่แผ่น'
+]
+
 t.test('the task of a prompt is named, in any language', async t => {
   const cases: [text: string, task: string][] = [
     ['Who wrote Faust?', 'fact'], ['Write a Rust proxy with connection pooling.', 'code'], ['Debug this crash in my server.', 'debug'],
@@ -124,9 +153,13 @@ t.test('the task of a prompt is named, in any language', async t => {
     ['Extract the names from: Ann met Bob.', 'extract'], ['Prove that 2 is prime.', 'prove'], ['Hi there!', 'greet'],
     ['Tom has 3 cats. He buys 4 more for $5 each. How much did he pay?', 'word_problem'], ['Übersetze „Baum“ ins Englische.', 'translate'],
     ['证明素数有无穷多个。', 'prove'], ['Докажите, что корень из двух иррационален.', 'prove'], ['دولة مصر أين تقع؟', 'fact'],
-    ['Which is right?\nA. 1\nB. 2\nC. 3\nD. 4', 'exam']
+    ['Which is right?\nA. 1\nB. 2\nC. 3\nD. 4', 'exam'],
+    ['Translate: Tom has 3 cats. He buys 4 more for $5 each. How much did he pay?', 'translate']
   ]
   for (const [text, task] of cases) t.equal(decide(text).task, task, text)
+  for (const text of wordProblems) t.equal(decide(text).task, 'word_problem', text)
+  const competition = 'How many ways are there to seat 5 people on 8 chairs so that 2 of them are never next to each other?'
+  t.not(decide(competition).task, 'word_problem', 'everyday life has other measures than competitions')
   const tools = [{ type: 'function' as const, function: { name: 'search' } }]
   t.equal(decide({ messages: [{ role: 'user', content: 'Book a table.' }], tools }).task, 'agent_step')
 })
