@@ -1,7 +1,7 @@
 import { rollUpEntries } from '../ledger/sql/roll-up.ts'
 import { createRowInsert } from '../store/sqlite-connection.ts'
 import type { Queries, Store } from '../store/store.ts'
-import { sumEntries, type DayRow, type EntryGroup } from './sum-entries.ts'
+import { sumFacts, type DayRow, type EntryGroup } from './sum-facts.ts'
 import { factKeys, factsOf, factSums, groupsOf, increased, sumOf } from './usage-facts.ts'
 
 type Engine = Store['engine']
@@ -29,7 +29,7 @@ const columns = [...factKeys, ...factSums] as const
 async function readSums (store: Store, from: number, to: number): Promise<Add> {
   const reader = to - from > fewEntries ? store.reports : store
   const groups = await reader.all<EntryGroup>(readGroups, [from, to])
-  const rows = groups.flatMap(sumEntries)
+  const rows = groups.flatMap(sumFacts)
   return async queries => await insertIntoSqlite(queries, rows)
 }
 

@@ -31,7 +31,7 @@ export function factsOf (engine: Engine, entries: string, condition: string): st
 
 /**
  * Returns a query of the same usage and refunds on SQLite, grouped by all keys but the tags, with the list
- * `entries`, in JSON, of what `sumEntries` takes.
+ * `entries`, in JSON, of what `sumFacts` takes.
  */
 export function groupsOf (condition: string): string {
   const posted = [isRequest, signedAmount, "coalesce(entry.usage, 'null')", "coalesce(origin.usage, 'null')"]

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { rollUpViolations } from '../../../services/reports/check-roll-up.ts'
 import { rollUpUsage } from '../../../services/reports/roll-up.ts'
-import { sumEntries } from '../../../services/reports/sum-entries.ts'
+import { sumFacts } from '../../../services/reports/sum-facts.ts'
 import { createDatabase } from '../../engines.ts'
 import { createRandom, type Random } from '../ledger/random.ts'
 
@@ -30,6 +30,7 @@ t.test('entries are summed up in JavaScript as in SQL', async t => {
   const seed = Date.now() >>> 0
   t.comment(`seed ${seed}`)
   const random = createRandom(seed)
+  const anyOf = (...texts: (string | null)[]): string | null => random.pick(texts) ?? null
   for (let seq = 1; seq <= 600; seq++) {
     // A request above its hold has a second usage, which reverses none of the first.
     const kind = random.weighted([[6, 'usage'], [1, 'excess'], [2, 'refund'], [1, 'deposit']])
@@ -39,9 +40,9 @@ t.test('entries are summed up in JavaScript as in SQL', async t => {
       insert into entry (
         at, debit, credit, amount, kind, model, provider, usage, estimated, api_key, chain, reverses, idempotency_key)
       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`, [
-      random.integer(0, 3) * 40_000_000, debit, credit, random.integer(0, 1_000), kind === 'excess' ? 'usage' : kind,
-      random.pick([null, 'm1', 'm2']), random.pick([null, 'x']), kind === 'refund' ? null : anyUsage(random),
-      random.integer(0, 1), random.pick([null, 'k1', 'k2']), random.pick([null, 'acme']), reverses, String(seq)
+      random.integer(0, 3) * 40_000_000, debit, credit, random.integer(1, 1_000), kind === 'excess' ? 'usage' : kind,
+      anyOf(null, 'm1', 'm2'), anyOf(null, 'x'), kind === 'refund' ? null : anyUsage(random),
+      random.integer(0, 1), anyOf(null, 'k1', 'k2'), anyOf(null, 'acme'), reverses, String(seq)
     ])
   }
   await rollUpUsage(store, { chunk: 250 })
@@ -57,7 +58,7 @@ t.test('an entry counts in each column that it has a number for', async t => {
   const usage = { ...counts, cost: 6, reported: 7, saved: -8, tags: { t: 'x' } }
   const beyondHold = { reported: 2, excessNano: 3 }
   const entries = JSON.stringify([[1, 100, usage, null], [0, -30, null, usage], [1, 9, beyondHold, null]])
-  t.same(sumEntries({ ...group, entries }), [{
+  t.same(sumFacts({ ...group, entries }), [{
     ...group,
     tags: '{"t":"x"}',
     requests: 1,
