@@ -1,4 +1,5 @@
 import type { ModelRow, TrainingRow, TrainingData } from '../../tools/routing/data.ts'
+import { followUpText } from '../../services/routing/text/prompt-text.ts'
 import { createRandom, rowText } from '../../tools/routing/data.ts'
 import { train } from '../../tools/routing/train.ts'
 import { createProfile, type ModelProfile } from '../../services/routing/scoring/profile.ts'
@@ -59,6 +60,7 @@ function createScorer (data: TrainingData, weights: RouterWeights): Scorer {
     const text = analyze(rowText(row), {
       tools: row.tools?.length ?? 0,
       turns: row.messages.filter(({ role }) => role === 'user').length,
+      followUp: followUpText(row.messages),
       promptTokens: rowText(row).length / 4
     })
     return models.map(model => predictQuality(text, profile(model), weights))

@@ -60,7 +60,7 @@ export function mainDomain (text: TextAnalysis): string {
 
 /** The features of request and text that a decision shows. */
 export function signalsOf (request: RequestFeatures, text: TextAnalysis): RouterDecision['signals'] {
-  const { focus, maxTokens, effort, ...counted } = request
+  const { focus, followUp, maxTokens, effort, ...counted } = request
   return {
     ...counted,
     ...(maxTokens === null ? {} : { maxTokens }),

@@ -3,12 +3,14 @@ import type { ChatMessage } from '../../schemas/openai/chat-messages.ts'
 import { typicalTokens } from '../billing/token-guess.ts'
 import { outputLimitOf } from '../shared/request-fields.ts'
 import { withoutPoliteness } from './text/politeness.ts'
-import { promptText, messageText } from './text/prompt-text.ts'
+import { followUpText, messageText, promptText } from './text/prompt-text.ts'
 
 /** What a request needs of a model, and the shape of its conversation. */
 export interface RequestFeatures {
   /** The text to classify; see `promptText`. */
   focus: string
+  /** The last message alone, if `focus` begins with the one before it; else empty. */
+  followUp: string
   /** User messages so far. */
   turns: number
   /** Characters of system and developer messages. */
@@ -46,6 +48,7 @@ export function extractFeatures (request: ChatCompletionRequest): RequestFeature
   const { messages, tools, functions } = request
   const found = {
     focus: withoutPoliteness(promptText(messages)),
+    followUp: withoutPoliteness(followUpText(messages)),
     turns: 0,
     systemChars: 0,
     promptTokens: 0,

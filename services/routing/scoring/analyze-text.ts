@@ -84,7 +84,9 @@ export function createTextAnalyzer (
     writeTraits(found, reading, weights, wanted)
     writeDomains(raw, reading, facts, found.domains)
     const { options, numbers, sentences } = reading
-    const { task, difficulty, factorOn } = readTask(text, { options, numbers, sentences, tools: facts.tools })
+    const { task, difficulty, factorOn } = readTask(text, {
+      options, numbers, sentences, tools: facts.tools, followUp: facts.followUp
+    })
     found.task = task
     found.demand = difficulty
     found.factorOn = factorOn

@@ -9,6 +9,8 @@ export interface ConversationFacts {
   tools: number
   /** User messages so far. */
   turns: number
+  /** The last message alone, if the text begins with the one before it; else empty. */
+  followUp: string
   /** Estimated tokens of the whole conversation. */
   promptTokens: number
 }

@@ -23,6 +23,14 @@ export function promptText (messages: readonly ChatMessage[]): string {
   return last
 }
 
+/** The last user message, if `promptText` reads the one before it too; else empty. */
+export function followUpText (messages: readonly ChatMessage[]): string {
+  const [before, last] = messages.filter(({ role }) => role === 'user').slice(-2)
+  if (before === undefined || last === undefined) return ''
+  const text = messageText(last.content)
+  return text.length < shortChars ? text : ''
+}
+
 /** The beginning and the end of a long text. */
 function excerpt (text: string): string {
   if (text.length <= maxPromptChars.head + maxPromptChars.tail) return text

@@ -5,7 +5,7 @@
  */
 export const taskCues = {
   greet: 'hi hello hey thanks hallo danke bonjour merci hola gracias ola obrigado obrigada ciao grazie bedankt ' +
-    'dziekuje merhaba tesekkurler привет спасибо',
+    'dank dziekuje dziękuję merhaba tesekkurler teşekkürler привет спасибо 谢谢 謝謝 ありがとう 감사 شكرا תודה धन्यवाद ขอบคุณ',
   translate: 'translat* übersetz* ubersetz* tradui* traduz* traduc* tradur* vertaal* vertal* przetlumacz* przetłumacz* ' +
     'çevir* cevir* dịch перевод* перевед* 翻译 翻譯 翻訳 번역 ترجم תרגם अनुवाद แปล',
   rewrite: 'rewrite rephrase paraphrase shorten shorter correct spelling typo proofread convert round rename fix ' +

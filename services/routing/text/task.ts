@@ -51,6 +51,8 @@ export interface TaskFacts {
   sentences: number
   /** Whether tools are on offer. */
   tools: number
+  /** The last message alone, if the text begins with the one before it; else empty. */
+  followUp: string
 }
 
 /** Less than this is no difference: among the prompts of one benchmark, it orders nothing. */
@@ -94,15 +96,19 @@ function isUnspaced (text: string): boolean {
 
 /** Reads what a prompt asks for; linear in the length that is read. */
 export function readTask (text: string, facts: TaskFacts): TaskReading {
-  const { options, tools } = facts
-  const known = tools > 0 ? null : readKnownKind(text, options)
+  const { options, tools, followUp } = facts
+  // A follow-up that names no task goes on with the one before.
+  const { tasks: ownTasks } = readCues(followUp.toLowerCase())
+  const asked = ownTasks.length > 0 ? followUp : text
+  const known = tools > 0 ? null : readKnownKind(asked, options)
   if (known !== null) return known
   if (options >= 3) return { task: 'exam', difficulty: difficultyOfTask.exam, factorOn: 'failures' }
   const read = text.length <= readChars.head + readChars.tail
     ? text
     : `${text.slice(0, readChars.head)} ${text.slice(-readChars.tail)}`
   const found = readCues(read.toLowerCase())
-  const task = tools > 0 ? 'agent_step' : taskOf(text, found, facts)
+  if (ownTasks.length > 0) found.tasks = ownTasks
+  const task = tools > 0 ? 'agent_step' : taskOf(asked, found, facts)
   if (task === 'word_problem') return { task, difficulty: difficultyOfTask.word_problem, factorOn: 'failures' }
   const hardest = Math.max(...[task, ...found.tasks].map(one => difficultyOfTask[one]))
   let difficulty = (difficultyOfTask[task] + hardest) / 2

@@ -162,4 +162,11 @@ t.test('the task of a prompt is named, in any language', async t => {
   t.not(decide(competition).task, 'word_problem', 'everyday life has other measures than competitions')
   const tools = [{ type: 'function' as const, function: { name: 'search' } }]
   t.equal(decide({ messages: [{ role: 'user', content: 'Book a table.' }], tools }).task, 'agent_step')
+
+  const after = (first: string, last: string) => decide({
+    messages: [{ role: 'user', content: first }, { role: 'assistant', content: 'Done.' }, { role: 'user', content: last }]
+  }).task
+  t.equal(after('Prove that 2 is prime.', 'Translate it into German.'), 'translate')
+  t.equal(after('Prove that 2 is prime.', 'Please translate it into German.'), 'translate')
+  t.equal(after('Prove that 2 is prime.', 'And 3?'), 'prove', 'a follow-up without a task of its own goes on with the last one')
 })

@@ -37,7 +37,7 @@ t.test('training learns which texts need the better model, and is deterministic'
   const weights = unpackWeights(file)
   const analyze = createTextAnalyzer(weights)
   const quality = (model: string, text: string) => {
-    const analysis = analyze(text, { tools: 0, turns: 1, promptTokens: 20 })
+    const analysis = analyze(text, { tools: 0, turns: 1, followUp: '', promptTokens: 20 })
     const profile = createProfile({ ...modelOf({ id: model }), names: [model] }, weights)
     return predictQuality(analysis, profile, weights)
   }
