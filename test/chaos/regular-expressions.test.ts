@@ -90,6 +90,7 @@ const puttingTogether: Readonly<Record<string, string>> = {
   'services/routing/text/contest-problem.ts': 'of constants',
   'services/routing/text/politeness.ts': 'of constants',
   'services/routing/text/word-problem.ts': 'of constants',
+  'routes/v1/unsupported.ts': 'each repeats one class, between slashes',
   'services/http/route-table.ts': 'the paths of the routes, escaped',
   'services/media/blob-store.ts': 'of constants'
 }
