@@ -1,4 +1,4 @@
-import { mkdtempDisposable, readFile } from 'node:fs/promises'
+import { mkdtempDisposable } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,6 +8,7 @@ import { checkLedger } from '../../services/ledger/check.ts'
 import { openStore } from '../../services/store/open.ts'
 import { addressOf, spawnGateway, type GatewayProcess } from '../process.ts'
 import { createRandom } from '../services/ledger/random.ts'
+import { childrenOf, isRunning } from '../worker-nodes.ts'
 import { startPostgresProcess } from './postgres.ts'
 import { createReport } from './report.ts'
 
@@ -27,14 +28,6 @@ const patienceMs = 60_000
 const random = createRandom(Number(values.seed))
 const report = createReport()
 process.stdout.write(`workers, seed ${values.seed}\n`)
-
-async function childrenOf (pid = 0): Promise<number[]> {
-  const text = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '')
-  return text.split(' ').filter(part => part !== '').map(Number)
-}
-
-const isRunning = async (pid: number): Promise<boolean> =>
-  await readFile(`/proc/${pid}/stat`, 'utf8').then(text => !/\) [ZX] /.test(text), () => false)
 
 /** False if it does not come to that in time. */
 async function comes (isTrue: () => Promise<boolean>): Promise<boolean> {

@@ -1,14 +1,12 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { chromium, type Browser, type Page } from 'playwright-core'
-import root from 'tap'
+import type { Page } from 'playwright-core'
+import { openPage } from '../chromium.ts'
 import { startGateway, type Gateway } from '../helper.ts'
 
-const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Why tests of the console cannot run here; false if they can. */
-export const skip = executablePath === undefined ? 'there is no Chromium on this machine' : false
+export { skip } from '../chromium.ts'
 
 export const adminKey = `sk-admin-${'0'.repeat(24)}`
 
@@ -38,12 +36,9 @@ export type StandOptions = Parameters<typeof startGateway>[1] & { width?: number
 /** Starts a gateway and opens its console in a new window; both end with the test. */
 export async function openConsole (t: Teardown, { width = 1280, colorScheme = 'light', ...options }: StandOptions = {}): Promise<Stand> {
   const gateway = await startGateway(t, { ...options, env: { TOLLGATE_ADMIN_KEY: adminKey, ...options.env } })
-  browser ??= startBrowser()
-  const context = await (await browser).newContext({
+  const page = await openPage(t, {
     viewport: { width, height: width < 500 ? 844 : 800 }, colorScheme, locale: 'en-GB', timezoneId: 'Europe/Berlin'
   })
-  t.teardown(() => context.close())
-  const page = await context.newPage()
   await page.addInitScript(sumShifts)
   const errors: string[] = []
   page.on('pageerror', error => errors.push(String(error)))
@@ -75,15 +70,6 @@ export async function openConsole (t: Teardown, { width = 1280, colorScheme = 'l
     }
   })
   return stand
-}
-
-let browser: Promise<Browser> | undefined
-
-/** Starts the one browser of this process; it ends with the tests. */
-async function startBrowser (): Promise<Browser> {
-  const started = await chromium.launch({ ...executablePath !== undefined && { executablePath }, args: ['--no-sandbox'] })
-  root.teardown(() => started.close())
-  return started
 }
 
 /** Resolves when nothing on the page is loading. */

@@ -1,6 +1,4 @@
-import { existsSync } from 'node:fs'
 import OpenAI from 'openai'
-import { chromium } from 'playwright-core'
 import t from 'tap'
 import { buildGateway, startGateway } from '../helper.ts'
 
@@ -52,21 +50,4 @@ t.test('the hint is given only where it helps', async t => {
   t.match(await said('GET', '/models'), 'Perhaps you meant /v1/models.')
   t.match(await said('GET', '/v1'), 'Perhaps you meant /v1/chat/completions.')
   t.match(await said('POST', '/chat/completions?x=1'), '(POST /chat/completions) (HINT: ')
-})
-
-const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
-const skip = executablePath === undefined ? 'there is no Chromium on this machine' : false
-
-t.test('the page is read in a browser and leads to the reference', { skip }, async t => {
-  const { url } = await startGateway(t)
-  const browser = await chromium.launch({ ...executablePath !== undefined && { executablePath }, args: ['--no-sandbox'] })
-  t.teardown(() => browser.close())
-  const page = await browser.newPage()
-  const problems: string[] = []
-  page.on('console', message => { if (/content security policy/i.test(message.text())) problems.push(message.text()) })
-  await page.goto(`${url.replace(/\/v1$/, '')}/`)
-  t.ok(await page.getByText(`Base URL: ${url}`).isVisible())
-  await page.getByText('Reference').click()
-  await page.waitForURL(/\/docs\/$/)
-  t.same(problems, [])
 })

@@ -24,7 +24,7 @@ t.test('the tests of a new folder run in the last lane, those with a command of 
 })
 
 t.test('every test file but those with a command of their own is in exactly one lane', async t => {
-  const files = globSync('**/*.test.ts', { cwd: tests }).filter(path => !/^(chaos|console)\//.test(path)).sort()
+  const files = globSync('**/*.test.ts', { cwd: tests }).filter(path => !/^(browser|chaos|console)\//.test(path)).sort()
   const run = lanes.flatMap((_, lane) => testsOfLane(lane)).map(path => relative(tests, path)).sort()
   t.strictSame(run, files)
 })

@@ -16,8 +16,8 @@ export const lanes: readonly (readonly string[])[] = [
   ['services', 'services/console', 'services/admin', 'schemas']
 ]
 
-/** For `npm run test:chaos`, which kills and restarts processes, and `npm run test:console`, in a browser. */
-const apart = ['chaos', 'console']
+/** For `npm run test:chaos`, which kills and restarts processes, `test:browser` and `test:console`. */
+const apart = ['browser', 'chaos', 'console']
 
 /** The index of the row whose process runs the tests of a folder; null if they have their own command. */
 export function laneOf (folder: string): number | null {

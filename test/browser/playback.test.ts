@@ -1,11 +1,7 @@
-import { existsSync } from 'node:fs'
-import { chromium } from 'playwright-core'
 import t from 'tap'
 import { configFromEnvironment } from '../../services/config/environment/environment.ts'
+import { openPage, skip } from '../chromium.ts'
 import { startGateway } from '../helper.ts'
-
-const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
-const skip = executablePath === undefined ? 'there is no Chromium on this machine' : false
 
 interface Played { currentTime: number, sought: number }
 
@@ -37,9 +33,7 @@ t.test('a video plays in a browser by its URL alone, and seeking works', { skip 
   const part = await fetch(content, { headers: { range: 'bytes=4-7' } })
   t.match([part.status, await part.text(), part.headers.get('content-range')], [206, 'ftyp', /^bytes 4-7\/\d+$/])
 
-  const browser = await chromium.launch({ ...executablePath !== undefined && { executablePath }, args: ['--no-sandbox'] })
-  t.teardown(() => browser.close())
-  const page = await browser.newPage()
+  const page = await openPage(t)
   // Another origin, like the page of an app.
   await page.setContent(`<video src="${content.replaceAll('&', '&amp;')}" muted></video>`)
   const played = await page.evaluate<Played>(playAndSeek)

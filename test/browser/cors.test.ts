@@ -1,14 +1,11 @@
-import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join, normalize } from 'node:path'
-import { chromium } from 'playwright-core'
 import t from 'tap'
+import { openPage, skip } from '../chromium.ts'
 import { startGateway } from '../helper.ts'
 
-const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find(existsSync)
-const skip = executablePath === undefined ? 'there is no Chromium on this machine' : false
 const modules = join(import.meta.dirname, '..', '..', 'node_modules')
 
 /** An app on an origin of its own, which loads openai-node as a module. */
@@ -50,9 +47,7 @@ const program = (baseURL: string, apiKey: string): string => `(async () => {
 t.test('a page of a listed origin uses openai-node, a page of another origin does not', { skip }, async t => {
   const [app, other] = [await startApp(t), await startApp(t)]
   const { url, key } = await startGateway(t, { env: { TOLLGATE_CORS_ORIGINS: app } })
-  const browser = await chromium.launch({ ...executablePath !== undefined && { executablePath }, args: ['--no-sandbox'] })
-  t.teardown(() => browser.close())
-  const page = await browser.newPage()
+  const page = await openPage(t)
   await page.goto(app)
   t.same(await page.evaluate(program(url, key)), {
     text: 'hello', streamed: 'hello', model: 'sandbox-chat', failure: [404, 'model_not_found']
