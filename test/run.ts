@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { awaitPython, preparePython } from './python.ts'
 import { coverageReport, type CoverageSummary, type Floor } from './setup/coverage.ts'
 
@@ -45,8 +46,12 @@ async function measureAll (): Promise<number> {
 
 async function runTap (env: Record<string, string>, ...options: string[]): Promise<number> {
   const program = join(root, 'node_modules', 'tap', 'dist', 'esm', 'run.mjs')
+  // Options of Node.js in the environment come before those of tap.
+  const first = pathToFileURL(join(import.meta.dirname, 'setup', 'no-module-hooks.ts')).href
   const tap = spawn(process.execPath, [program, ...options, ...args], {
-    cwd: root, stdio: 'inherit', env: { ...process.env, NODE_COMPILE_CACHE: compiled, ...env }
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, NODE_COMPILE_CACHE: compiled, NODE_OPTIONS: `--import=${first} ${process.env['NODE_OPTIONS'] ?? ''}`, ...env }
   })
   const [code] = await once(tap, 'exit')
   return code ?? 1

@@ -24,7 +24,7 @@ export function createWorkerPool (program: URL): WorkerPool {
   }
 
   function start (): Worker {
-    const worker = new Worker(program)
+    const worker = new Worker(program, { execArgv: [] })
     // An idle worker that fails just leaves the pool.
     return worker.on('error', () => {}).on('exit', () => idle.delete(worker))
   }
