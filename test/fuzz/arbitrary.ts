@@ -1,4 +1,5 @@
 import fc, { type Arbitrary } from 'fast-check'
+import { anyCharacter } from '../any-character.ts'
 
 /** The part of JSON Schema that the OpenAPI document uses. */
 export interface JsonSchema {
@@ -53,7 +54,7 @@ function ofType (type: string, schema: JsonSchema): Arbitrary<unknown> {
     default: {
       if (schema.pattern !== undefined) return matching(schema.pattern)
       const maxLength = Math.min(schema.maxLength ?? Infinity, Math.max(minLength, most.characters))
-      return fc.string({ minLength, maxLength, unit: 'binary' }).map(text => text.toWellFormed())
+      return fc.string({ minLength, maxLength, unit: anyCharacter }).map(text => text.toWellFormed())
     }
   }
 }

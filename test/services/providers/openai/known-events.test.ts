@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { KnownEvents } from '../../../../services/providers/openai/known-events.ts'
 import { PieceScan } from '../../../../services/providers/openai/piece-scan.ts'
+import { anyCharacter } from '../../../any-character.ts'
 
 interface Event { id: string, content: string, padding: string | null, usage: boolean }
 
@@ -12,7 +13,7 @@ const written = ({ id, content, padding, usage }: Event, more: object = {}): str
   ...(padding === null ? {} : { obfuscation: padding })
 })}\n\n`
 
-const anyText = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('', '"', '\\', '"}', '\n\ndata: ', '\\"', '"obfuscation":"', 'é'))
+const anyText = fc.oneof(fc.string({ unit: anyCharacter }), fc.constantFrom('', '"', '\\', '"}', '\n\ndata: ', '\\"', '"obfuscation":"', 'é'))
 const anyEvent = fc.record({
   id: fc.constantFrom('a', 'b'), content: anyText, padding: fc.option(anyText), usage: fc.boolean()
 })

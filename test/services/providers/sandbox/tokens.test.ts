@@ -2,9 +2,10 @@ import fc from 'fast-check'
 import t from 'tap'
 import { countSandboxTokens, createTokenCounter, splitTokens } from '../../../../services/providers/sandbox/tokens.ts'
 import { processorMs } from '../../../processor-time.ts'
+import { anyCharacter } from '../../../any-character.ts'
 
 const text = fc.oneof(
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: anyCharacter }),
   fc.string({ unit: 'grapheme', maxLength: 200 }),
   fc.array(fc.constantFrom(' ', '  ', '\n', 'word', 'Überraschung', '中文', '🦊', '123456', '…', "'", 'é')).map(parts => parts.join(''))
 )
