@@ -7,6 +7,7 @@ import { request } from 'undici'
 import { configFromEnvironment } from '../services/config/environment/environment.ts'
 import { variables } from '../services/config/settings/settings.ts'
 import { knownProviders } from '../services/catalogue/known-providers.ts'
+import { runAt } from './cli/helper.ts'
 import { startGateway } from './helper.ts'
 import { addressOf, spawnGateway, withoutHooks } from './process.ts'
 import { startUpstream } from './upstream.ts'
@@ -51,10 +52,12 @@ t.test('the commands for keys and money work unchanged', async t => {
   t.match(stdout, /sk-tg-/)
   t.match(stdout, /The books add up/)
   const { url, key } = await addressOf(gateway)
-  const env = { ...process.env, PORT: new URL(url).port, TOLLGATE_KEY: key }
+  const env = { PORT: new URL(url).port, TOLLGATE_KEY: key }
   for (const [, command = ''] of readme.matchAll(/`npx tollgate ([^`]+)`/g)) {
-    const { stdout } = await run(...withoutHooks('sh', '-ec', `${join(root, 'bin/tollgate.js')} ${command}`), { cwd: folder, env })
-    t.match(stdout, command.startsWith('keys') ? /sk-tg-/ : /\S/, command)
+    const args = command.match(/"[^"]*"|\S+/g)?.map(arg => arg.replaceAll('"', '')) ?? []
+    const { code, out, err } = await runAt(`sqlite:${join(folder, 'data', 'tollgate.db')}`, args, { env })
+    t.equal(code, 0, err)
+    t.match(out, command.startsWith('keys') ? /sk-tg-/ : /\S/, command)
   }
 })
 

@@ -24,7 +24,7 @@ export async function createCommandLine (
 ): Promise<CommandLine> {
   const { url } = await create(t, engine)
   let starts = 0
-  const run = async (...args: string[]) => await runAt(url, args, async () => { starts++ })
+  const run = async (...args: string[]) => await runAt(url, args, { serve: async () => { starts++ } })
   return {
     url,
     run,
@@ -37,11 +37,15 @@ export async function createCommandLine (
   }
 }
 
+interface Surroundings { serve?: () => Promise<void>, env?: NodeJS.ProcessEnv }
+
 /** Runs one command on the database at a URL. */
-export async function runAt (url: string, args: string[], serve = async () => {}): Promise<Ended> {
+export async function runAt (
+  url: string, args: string[], { serve = async () => {}, env = {} }: Surroundings = {}
+): Promise<Ended> {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()]
   const printed = Promise.all([text(stdout), text(stderr)])
-  const code = await runCommandLine(args, { stdout, stderr, serve, env: { DATABASE_URL: url } })
+  const code = await runCommandLine(args, { stdout, stderr, serve, env: { ...env, DATABASE_URL: url } })
   stdout.end()
   stderr.end()
   const [out, err] = await printed

@@ -14,7 +14,7 @@ import { tracked } from './tracked.ts'
 // break: entries are the balance, holds end, a request has one charge at most, and none without an answer.
 
 const isLong = process.env['FUZZ_RUNS'] !== undefined
-const numRuns = Number(process.env['FUZZ_RUNS'] ?? 30)
+const numRuns = Number(process.env['FUZZ_RUNS'] ?? 8)
 const seed = Number(process.env['FUZZ_SEED'] ?? Date.now() % 1_000_000)
 const patienceMs = 60_000
 

@@ -16,7 +16,7 @@ import { tracked } from './tracked.ts'
 // makes it longer (with `TAP_TIMEOUT`, in seconds), `FUZZ_SEED` repeatable.
 
 const isLong = process.env['FUZZ_RUNS'] !== undefined
-const numRuns = Number(process.env['FUZZ_RUNS'] ?? 40)
+const numRuns = Number(process.env['FUZZ_RUNS'] ?? 15)
 const seed = Number(process.env['FUZZ_SEED'] ?? Date.now() % 1_000_000)
 /** How long the provider may take to end a call that no client waits for. */
 const patienceMs = 60_000

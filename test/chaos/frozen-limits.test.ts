@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t, { type Test } from 'tap'
-import { createRateLimiter } from '../../../services/limits/limits.ts'
-import { noLimits } from '../../../services/shared/limits.ts'
-import { createDatabase } from '../../engines.ts'
-import { runningMs } from '../../running-time.ts'
+import { createRateLimiter } from '../../services/limits/limits.ts'
+import { noLimits } from '../../services/shared/limits.ts'
+import { createDatabase } from '../engines.ts'
+import { runningMs } from '../running-time.ts'
 
 const freezes = 30
 const frozenMs = 100

@@ -1,5 +1,5 @@
-import { createAllowanceExchange } from '../../../services/limits/allowances.ts'
-import { openStore } from '../../../services/store/open.ts'
+import { createAllowanceExchange } from '../../services/limits/allowances.ts'
+import { openStore } from '../../services/store/open.ts'
 
 /**
  * A node that exchanges allowances of the given scopes without a pause until it is killed. Arguments: URL of
