@@ -112,6 +112,8 @@ export function configFor (provider: ProviderConfig, more: Partial<ModelConfig> 
   return { ...blockDefaults, providers: [provider], models: [model], policies: [], requests, breaker }
 }
 
+const smallSize = '64x36'
+
 /**
  * Polls videos of the sandbox as often as `polling` says, and makes them small unless a request wants another
  * size: to encode one of the usual size takes half a second of processor time.
@@ -120,7 +122,17 @@ export function hastenVideos ({ app }: Pick<Gateway, 'app'>, polling: { minMs: n
   const videos = app.providers.get('sandbox')?.videos
   if (videos === undefined) throw new Error('the sandbox makes no videos')
   Object.assign(videos.polling, polling)
-  Object.assign(videos, { choices: () => ({ seconds: 1, size: '64x36', sound: 'never' }) })
+  Object.assign(videos, { choices: () => ({ seconds: 1, size: smallSize, sound: 'never' }) })
+  for (const { video } of app.models.config().models) {
+    if (video === undefined) continue
+    const { seconds, sizes } = video
+    Object.assign(video, {
+      seconds: seconds === null ? null : [1, ...seconds],
+      defaultSeconds: 1,
+      sizes: sizes === null ? null : [...sizes, smallSize],
+      defaultSize: smallSize
+    })
+  }
 }
 
 function createLog () {

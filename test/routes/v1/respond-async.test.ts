@@ -6,7 +6,7 @@ import type { Gateway } from '../../helper.ts'
 import { create, ended, json, send, startVideoGateway } from './video-client.ts'
 
 const chatFor = (content: string) => ({
-  model: 'sandbox-video', messages: [{ role: 'user', content }], video: { seconds: 2, size: '320x180' }
+  model: 'sandbox-video', messages: [{ role: 'user', content }], video: { seconds: 2, size: '64x36' }
 })
 
 async function ask (gateway: Gateway, content: string, headers: Record<string, string> = {}) {
@@ -21,7 +21,7 @@ t.test('a chat request that prefers it is answered by the job of its video', asy
   const gateway = await startVideoGateway(t)
   const { status, headers, body } = await ask(gateway, 'a ball\nsandbox:delay 100', prefer)
   t.match([status, headers.get('preference-applied')], [202, 'respond-async'])
-  t.match(body, { id: /^job_/, object: 'video', status: 'queued', seconds: '2', size: '320x180' })
+  t.match(body, { id: /^job_/, object: 'video', status: 'queued', seconds: '2', size: '64x36' })
   t.equal(headers.get('location'), `${gateway.url}/videos/${body.id}`)
   t.match((await send(gateway, `/videos/${body.id}`, {}, 'GET')).body, { id: body.id, prompt: 'a ball\nsandbox:delay 100' })
   await ended(gateway)

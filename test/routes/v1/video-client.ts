@@ -28,7 +28,7 @@ export async function send (
   return { status: answer.status, headers: answer.headers, text, body: JSON.parse(text) }
 }
 
-export const small = { model: 'sandbox-video', seconds: '2', size: '320x180' }
+export const small = { model: 'sandbox-video', seconds: '2', size: '64x36' }
 export const json = { 'content-type': 'application/json' }
 
 /** Starts a small video. */

@@ -119,7 +119,7 @@ t.test('requests for one video may name servers of their own, also when it has e
 t.test('a chat request that prefers a job may name a webhook', async t => {
   const { gateway, origin, arrived } = await start(t)
   const body = {
-    model: 'sandbox-video', messages: [{ role: 'user', content: now }], video: { seconds: 2, size: '320x180' }, webhook_url: `${origin}/chat`
+    model: 'sandbox-video', messages: [{ role: 'user', content: now }], video: { seconds: 2, size: '64x36' }, webhook_url: `${origin}/chat`
   }
   const answer = await send(gateway, '/chat/completions', { headers: { ...json, prefer: 'respond-async' }, body: JSON.stringify(body) })
   t.equal(answer.status, 202)

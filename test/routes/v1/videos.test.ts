@@ -21,7 +21,7 @@ t.test('a video is started at once, and its client need not wait', async t => {
     model: 'sandbox-video',
     prompt: 'a red ball\nsandbox:delay 50',
     seconds: '2',
-    size: '320x180',
+    size: '64x36',
     created_at: Number,
     completed_at: null,
     expires_at: null,
@@ -66,7 +66,7 @@ t.test('a form, JSON and a chat request ask for the same video', async t => {
     body: JSON.stringify({
       model: 'sandbox-video',
       messages: [{ role: 'user', content: parts }],
-      video: { seconds: 2, size: '320x180', seed: 7 }
+      video: { seconds: 2, size: '64x36', seed: 7 }
     })
   })
   t.equal(chat.statusCode, 200)
