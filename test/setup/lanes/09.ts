@@ -1,3 +1,0 @@
-import { runLane } from '../together.ts'
-
-runLane(8)
