@@ -154,5 +154,6 @@ t.test('a video that was started is found by its id, and not joined', async t =>
   const response = await openai.responses.create({ model, input: soon })
   t.match(response.output_text, /\.mp4/)
   t.notMatch(response.output_text, id)
+  while ((await openai.videos.retrieve(id)).status !== 'completed') await sleep(5)
   await checkBooks(t, gateway, 2)
 })
