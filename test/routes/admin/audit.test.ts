@@ -54,7 +54,7 @@ async function sceneOf (gateway: AdminGateway): Promise<Scene> {
     await hold.settle({ amountNano: 7, ref: excess, model: 'chat', usage: {}, estimated: false })
   }
   const { body: { data: suspense } } = await ask('GET', '/suspense')
-  return { ...gateway, id, entry, suspense, job: await insertJob(app.store, id) }
+  return { ...gateway, id, entry, suspense, job: await insertJob(app.store, id, app.ledger.node) }
 }
 
 for (const engine of ['sqlite', 'postgres'] as const) {
