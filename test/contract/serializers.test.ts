@@ -7,8 +7,9 @@ import { buildGateway } from '../helper.ts'
 const passThrough = [
   'GET /admin/entries', 'GET /admin/live', 'GET /admin/reconciliation', 'GET /admin/statements',
   'GET /admin/usage', 'GET /docs', 'GET /docs/', 'GET /docs/js/scalar.js', 'GET /metrics', 'GET /openapi.json',
-  'GET /v1/dashboard/billing/usage', 'GET /v1/media/:name', 'GET /v1/videos/:id/content', 'HEAD /v1/media/:name',
-  'HEAD,GET /console/*', 'POST /v1/chat/completions', 'POST /v1/completions', 'POST /v1/messages', 'POST /v1/responses'
+  'GET /v1/dashboard/billing/usage', 'GET /v1/media/:name', 'GET /v1/videos/:id/content', 'GET,HEAD /console/',
+  'GET,HEAD /console/*', 'HEAD /v1/media/:name', 'POST /v1/chat/completions', 'POST /v1/completions',
+  'POST /v1/messages', 'POST /v1/responses'
 ]
 
 const adminKey = 'the-admin-key-of-this-test'
