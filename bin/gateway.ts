@@ -36,19 +36,17 @@ export async function startGateway (
     await app.close()
     throw error
   })
-  tuneEngine()
+  inlineMore()
   const hasConsole = app.models.config().console.enabled
   return { app, banner: welcome({ address, firstKey: app.firstKey, models: app.models.list(), hasConsole }) }
 }
 
 /**
- * Lets V8 inline more of the many small functions that serve a request, and make no dictionaries of objects
- * with up to 64 names, such as headers; docs/performance.md has the figures. On the command line this would
- * make Node's own cached code invalid.
+ * Lets V8 inline more of the many small functions that serve a request; docs/performance.md has the figures.
+ * On the command line this would make Node's own cached code invalid.
  */
-function tuneEngine (): void {
+function inlineMore (): void {
   setFlagsFromString('--max-inlined-bytecode-size-cumulative=4000')
-  setFlagsFromString('--fast-properties-soft-limit=64')
 }
 
 /** Returns the first address, e.g. `http://127.0.0.1:8080`. */
