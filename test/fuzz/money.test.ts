@@ -47,7 +47,11 @@ async function quiet ({ gateway: { app }, open }: Shop, { above }: Payers): Prom
   for (;;) {
     app.flushRequestEnds()
     const { heldNano } = await app.ledger.balance(above)
-    if (open.count === 0 && app.ledger.openHoldCount === 0 && heldNano === 0) return await app.ledger.flush()
+    if (open.count === 0 && app.ledger.openHoldCount === 0 && heldNano === 0) {
+      await app.ledger.flush()
+      // A charge waits while its account is locked by another transaction.
+      if (app.ledger.unflushedCount === 0) return
+    }
     if (performance.now() > untilMs) throw new Error(`${open.count} open requests hold ${heldNano}`)
     await pause(5)
   }
