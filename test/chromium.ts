@@ -19,6 +19,16 @@ export async function openPage (t: Teardown, options: BrowserContextOptions = {}
   return await context.newPage()
 }
 
+/** Exceptions of a page from now on, and what its content security policy stops. */
+export function problemsOf (page: Page): readonly string[] {
+  const problems: string[] = []
+  page.on('pageerror', ({ message }) => problems.push(message))
+  page.on('console', message => {
+    if (/content security policy/i.test(message.text())) problems.push(message.text())
+  })
+  return problems
+}
+
 /** Starts the one browser of this process; it ends with the tests. */
 async function startBrowser (): Promise<Browser> {
   const started = await chromium.launch({ ...executablePath !== undefined && { executablePath }, args: ['--no-sandbox'] })

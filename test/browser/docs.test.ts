@@ -1,15 +1,11 @@
 import t from 'tap'
-import { openPage, skip } from '../chromium.ts'
+import { openPage, problemsOf, skip } from '../chromium.ts'
 import { startGateway } from '../helper.ts'
 
 t.test('the page can be read in a browser, and tries an operation out with a key', { skip }, async t => {
   const { url, key } = await startGateway(t)
   const page = await openPage(t)
-  const problems: string[] = []
-  page.on('pageerror', ({ message }) => problems.push(message))
-  page.on('console', message => {
-    if (/content security policy/i.test(message.text())) problems.push(message.text())
-  })
+  const problems = problemsOf(page)
   await page.goto(url.replace(/\/v1$/, '/docs/#tag/models/GET/v1/models'))
   await page.locator('button', { hasText: '(get /v1/models)' }).click()
   await page.getByRole('dialog').getByPlaceholder('Token').fill(key)

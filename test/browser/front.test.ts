@@ -1,12 +1,11 @@
 import t from 'tap'
-import { openPage, skip } from '../chromium.ts'
+import { openPage, problemsOf, skip } from '../chromium.ts'
 import { startGateway } from '../helper.ts'
 
 t.test('the page is read in a browser and leads to the reference', { skip }, async t => {
   const { url } = await startGateway(t)
   const page = await openPage(t)
-  const problems: string[] = []
-  page.on('console', message => { if (/content security policy/i.test(message.text())) problems.push(message.text()) })
+  const problems = problemsOf(page)
   await page.goto(`${url.replace(/\/v1$/, '')}/`)
   t.ok(await page.getByText(`Base URL: ${url}`).isVisible())
   await page.getByText('Reference').click()

@@ -13,7 +13,8 @@ const freezes = 30
 const frozenMs = 100
 const maxDelayMs = 1_000
 
-t.test('a node that is frozen in mid-exchange delays nothing on another node', async t => {
+/** The limits of a node with a database of its own, and a clock that the test moves. */
+async function startNode (t: Test) {
   const database = await createDatabase(t, 'postgres')
   const store = await database.open()
   const time = { ms: 600_000 }
@@ -21,6 +22,11 @@ t.test('a node that is frozen in mid-exchange delays nothing on another node', a
     store: await database.open(), node: 'one', clock: () => time.ms, onError: error => t.fail(String(error))
   })
   t.teardown(() => limits.close())
+  return { database, store, time, limits }
+}
+
+t.test('a node that is frozen in mid-exchange delays nothing on another node', async t => {
+  const { database, store, time, limits } = await startNode(t)
   const program = join(import.meta.dirname, 'exchanging-node.ts')
   const child = fork(program, [`${database.url}&application_name=frozen`, 'key:shared', 'key:busy'])
   t.teardown(async () => {
@@ -66,13 +72,7 @@ async function lockRow (t: Test, url: string, scope: string): Promise<() => Prom
 }
 
 t.test('a locked row delays only its own limit, by 2 s, and then the node counts alone', async t => {
-  const database = await createDatabase(t, 'postgres')
-  const store = await database.open()
-  const time = { ms: 600_000 }
-  const limits = createRateLimiter({
-    store: await database.open(), node: 'one', clock: () => time.ms, onError: error => t.fail(String(error))
-  })
-  t.teardown(() => limits.close())
+  const { database, store, time, limits } = await startNode(t)
   const admit = async (scope: string): Promise<number> => {
     const startedMs = runningMs()
     await limits.admit([{ ...noLimits, scope, requestsPerMinute: 5 }], 0)

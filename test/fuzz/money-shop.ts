@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { request } from 'undici'
 import { emptyPrice } from '../../services/catalogue/models.ts'
@@ -48,6 +49,29 @@ export async function openShop (t: Test, engine: 'sqlite' | 'postgres'): Promise
   gateway.app.server.on('request', () => { open.count++ })
   gateway.app.onRequestEnd(() => { open.count-- })
   return { gateway, plans, open }
+}
+
+const patienceMs = 60_000
+
+/** Waits until no request and no job of a shop goes on, and all charges are written. */
+export async function untilQuiet (
+  { gateway: { app }, open }: Shop, { above }: Pick<Payers, 'above'>
+): Promise<void> {
+  const untilMs = performance.now() + patienceMs
+  for (;;) {
+    app.flushRequestEnds()
+    const { heldNano } = await app.ledger.balance(above)
+    const jobs = await app.store.get<{ n: number }>(
+      'select count(*) as n from job where finished_at is null', [])
+    const goOn = open.count + (jobs?.n ?? 0) + app.ledger.openHoldCount
+    if (goOn === 0 && heldNano === 0) {
+      await app.ledger.flush()
+      // A charge waits while its account is locked, for example by the end of a job.
+      if (app.ledger.unflushedCount === 0) return
+    }
+    if (performance.now() > untilMs) throw new Error(`${goOn} requests, jobs and holds hold ${heldNano}`)
+    await pause(10)
+  }
 }
 
 function configAt (url: string): GatewayConfig {

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
 import { checkBooks } from '../../services/ledger/check.ts'
@@ -7,7 +6,7 @@ import { isObject } from '../../services/shared/json.ts'
 import { plan, wallets, type Wallet } from './money-arbitraries.ts'
 import type { Plan } from './hostile-provider.ts'
 import { sumOf, type Entry } from './money-oracles.ts'
-import { openAccounts, openShop, post, videoModel, type Payers, type Shop } from './money-shop.ts'
+import { openAccounts, openShop, post, untilQuiet, videoModel, type Payers, type Shop } from './money-shop.ts'
 import { tracked } from './tracked.ts'
 
 // Every surface with arbitrary answers of providers, clients that leave and connections that
@@ -16,7 +15,6 @@ import { tracked } from './tracked.ts'
 const isLong = process.env['FUZZ_RUNS'] !== undefined
 const numRuns = Number(process.env['FUZZ_RUNS'] ?? 8)
 const seed = Number(process.env['FUZZ_SEED'] ?? Date.now() % 1_000_000)
-const patienceMs = 60_000
 
 interface Asked {
   path: string
@@ -89,30 +87,11 @@ async function check (shop: Shop, wallet: Wallet, all: Question[]): Promise<void
   const { app } = shop.gateway
   const payers = await openAccounts(shop, wallet)
   const came = await Promise.all(all.map(one => ask(shop, payers.key, one)))
-  await quiet(shop, payers.above)
+  await untilQuiet(shop, payers)
   const problem = await problemOfBooks(shop, payers, came)
   if (problem !== null) throw new Error(`${problem} (seed ${seed})`)
   const { violations } = await checkBooks(app.store)
   if (violations.length > 0) throw new Error(JSON.stringify(violations))
-}
-
-/** Waits until no request goes on. */
-async function quiet ({ gateway: { app }, open }: Shop, above: string): Promise<void> {
-  const untilMs = performance.now() + patienceMs
-  for (;;) {
-    app.flushRequestEnds()
-    const { heldNano } = await app.ledger.balance(above)
-    const jobs = await app.store.get<{ n: number }>(
-      'select count(*) as n from job where finished_at is null', [])
-    const goOn = open.count + (jobs?.n ?? 0) + app.ledger.openHoldCount
-    if (goOn === 0 && heldNano === 0) {
-      await app.ledger.flush()
-      // A charge waits where the end of a job has its account locked at this moment.
-      if (app.ledger.unflushedCount === 0) return
-    }
-    if (performance.now() > untilMs) throw new Error(`${goOn} requests, jobs and holds hold ${heldNano}`)
-    await pause(10)
-  }
 }
 
 async function problemOfBooks (

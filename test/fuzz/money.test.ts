@@ -8,7 +8,7 @@ import { rollUpUsage } from '../../services/reports/roll-up.ts'
 import { sumUsage } from '../../services/reports/usage.ts'
 import { exchanges, rich, wallets, withUsage, type Exchange, type Wallet } from './money-arbitraries.ts'
 import { problemOf, sumOf, type Entry } from './money-oracles.ts'
-import { ask, openAccounts, openShop, type Answer, type Payers, type Shop } from './money-shop.ts'
+import { ask, openAccounts, openShop, untilQuiet, type Answer, type Payers, type Shop } from './money-shop.ts'
 import { tracked } from './tracked.ts'
 
 // Arbitrary requests meet arbitrary answers of providers. Whatever happens, no account goes below zero, every
@@ -19,7 +19,6 @@ const isLong = process.env['FUZZ_RUNS'] !== undefined
 const numRuns = Number(process.env['FUZZ_RUNS'] ?? 15)
 const seed = Number(process.env['FUZZ_SEED'] ?? Date.now() % 1_000_000)
 /** How long the provider may take to end a call that no client waits for. */
-const patienceMs = 60_000
 
 /** Sends requests of one wallet at once; throws an Error that says what is wrong afterwards. */
 async function check (shop: Shop, wallet: Wallet, all: Exchange[]): Promise<void> {
@@ -28,33 +27,17 @@ async function check (shop: Shop, wallet: Wallet, all: Exchange[]): Promise<void
   const from = shop.gateway.lines.length
   const answers = await Promise.all(all.map(exchange =>
     ask(shop, exchange.isAbove ? payers.aboveKey : payers.key, exchange)))
-  await quiet(shop, payers)
+  await untilQuiet(shop, payers)
   let problem = await problemOfBooks(shop, payers, answers, from)
   // A request whose client has left may not have arrived by then.
   if (problem !== null && answers.some(({ status }) => status === null)) {
     await pause(500)
-    await quiet(shop, payers)
+    await untilQuiet(shop, payers)
     problem = await problemOfBooks(shop, payers, answers, from)
   }
   if (problem !== null) throw new Error(problem)
   const { violations } = await checkBooks(app.store)
   if (violations.length > 0) throw new Error(JSON.stringify(violations))
-}
-
-/** Waits until no request goes on. */
-async function quiet ({ gateway: { app }, open }: Shop, { above }: Payers): Promise<void> {
-  const untilMs = performance.now() + patienceMs
-  for (;;) {
-    app.flushRequestEnds()
-    const { heldNano } = await app.ledger.balance(above)
-    if (open.count === 0 && app.ledger.openHoldCount === 0 && heldNano === 0) {
-      await app.ledger.flush()
-      // A charge waits while its account is locked by another transaction.
-      if (app.ledger.unflushedCount === 0) return
-    }
-    if (performance.now() > untilMs) throw new Error(`${open.count} open requests hold ${heldNano}`)
-    await pause(5)
-  }
 }
 
 /** Why the books of two accounts are not what their answers say; null: they are. */

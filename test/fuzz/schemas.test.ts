@@ -27,7 +27,7 @@ interface Operation {
 type Known = Record<string, unknown[]>
 /** Operations whose events never end. */
 const endless: ReadonlySet<string> = new Set(['/admin/live'])
-/** A node lets so many clients watch, and takes up to two seconds to notice that one has left. */
+/** The clients that may watch a node at once. It notices within two seconds that one has left. */
 const maxWatching = 50
 
 interface Request {

@@ -18,8 +18,8 @@ const limits = /(?:≤|≦|<=|\\leq?) {0,2}\$?(\d[\d,]{3,20})/g
 const optimum = /minim|maxim|mínim|máxim|optim|ótim|smallest|largest|shortest|longest|fewest|kleinst|größt|минимал|максимал|наименьш|наибольш|кратчайш|最[小大多少短长長]|최[소대]/iu
 
 /** Larger limits are for answers of a closed form, which are not harder. */
-const mostPower = 9
-const leastSize = 120
+const maxPower = 9
+const minSize = 120
 /** Rounded from a fit to half of the outcomes on LiveCodeBench; see docs/routing.md. */
 const ofOrdinary = { size: 1250, power: 3, difficulty: 1.3 }
 const per = { doubling: 1.2, power: 0.2, optimum: 0.7 }
@@ -32,7 +32,7 @@ const doublings = { least: -2, most: 2 }
  * @returns the logarithm of a factor on the odds of failure; null if the text is no such problem
  */
 export function readContestProblem (text: string, size: number): number | null {
-  if (size < leastSize || !isContestProblem(text)) return null
+  if (size < minSize || !isContestProblem(text)) return null
   const longer = Math.max(doublings.least, Math.min(doublings.most, Math.log2(size / ofOrdinary.size)))
   return ofOrdinary.difficulty + per.doubling * longer + per.power * (largestPower(text) - ofOrdinary.power) +
     (optimum.test(text) ? per.optimum : 0)
@@ -47,5 +47,5 @@ function largestPower (text: string): number {
   let most = 0
   for (const [, power] of text.matchAll(powers)) most = Math.max(most, Number(power))
   for (const [, limit = ''] of text.matchAll(limits)) most = Math.max(most, Math.log10(Number(limit.replaceAll(',', ''))))
-  return Math.min(mostPower, most)
+  return Math.min(maxPower, most)
 }
