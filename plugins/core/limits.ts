@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest, preHandlerAsyncHookHandler, preHandlerHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import { inactiveAccount } from '../../services/keys/errors.ts'
+import { whenClosed } from '../../services/requests/attempt.ts'
 import { createIds } from '../../services/shared/ids.ts'
 import { createRateLimiter, type Admission } from '../../services/limits/limits.ts'
 import { tokensReserved } from '../../services/limits/tokens.ts'
@@ -54,14 +55,11 @@ export default fp<{ billingPerMinute: number }>(async (app, { billingPerMinute }
 
 /** The slot is free again when the response is closed, whatever came of it. */
 function begin ({ trace }: FastifyRequest, reply: FastifyReply, admission: Admission): void {
-  const { raw } = reply
   reply.headers(admission.headers)
-  const end = (): void => {
+  const { raw } = reply
+  whenClosed(raw, () => {
     const usage = trace.report?.usage ?? null
     const tokens = usage === null ? null : usage.prompt + usage.completion
     admission.end({ counts: raw.statusCode < 400 || trace.attempts > 0, tokens })
-  }
-  // The client may have gone while the store was asked.
-  if (raw.destroyed) end()
-  else raw.on('close', end)
+  })
 }

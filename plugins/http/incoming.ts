@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { clientLeft } from '../../services/requests/attempt.ts'
+import { clientLeft, whenClosed } from '../../services/requests/attempt.ts'
 import type { Delivery, EncodeError, Events, LongPollResponse } from '../../services/requests/delivery.ts'
 import type { Incoming } from '../../services/requests/incoming.ts'
 import { recordEnding } from '../../services/requests/trace.ts'
@@ -78,7 +78,7 @@ function wantsStream (body: unknown): boolean {
 function abortOnDisconnect (response: ServerResponse, running: FastifyInstance['running']): AbortController {
   const controller = new RequestAbort()
   running.add(controller)
-  response.on('close', () => {
+  whenClosed(response, () => {
     running.delete(controller)
     if (!response.writableEnded) controller.abort(clientLeft())
   })
@@ -115,7 +115,7 @@ async function sendEvents (
 ): Promise<void> {
   const { raw, request } = reply
   // Counted as long as the client reads, which may be longer than the provider writes.
-  raw.once('close', request.server.load.enter('streams', request.keyLoad))
+  whenClosed(raw, request.server.load.enter('streams', request.keyLoad))
   reply.hijack()
   reply.headers({ ...headers, ...streamHeaders })
   raw.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders)

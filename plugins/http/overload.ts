@@ -2,6 +2,7 @@ import type { onRequestHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import { errorText } from '../../services/http/error-text.ts'
 import { createLoad, overloaded, type KeyLoad, type Load, type LoadCounts } from '../../services/http/load.ts'
+import { whenClosed } from '../../services/requests/attempt.ts'
 import { speaksMessages } from '../../services/http/messages-error.ts'
 import type { LoadLimits } from '../../services/config/settings/settings.ts'
 
@@ -63,18 +64,20 @@ export default fp<OverloadOptions>(async (app, { nodeCounts, ...limits }) => {
       reply.code(refusal.status).headers(refusal.headers).type('application/json; charset=utf-8').send(text)
       return
     }
-    reply.raw.on('close', load.enter('requests'))
+    whenClosed(reply.raw, load.enter('requests'))
     done()
   })
 
-  app.decorate('keepShare', function keepShare (request, reply, done) {
+  app.decorate('keepShare', function keepShare (request, { raw }, done) {
+    // A client that left while its key was looked up sends no body and awaits no answer.
+    if (raw.closed) return
     const keyLoad = load.open(request.apiKey.id)
     if (keyLoad === null) {
       load.shed()
       return done(overloaded())
     }
     request.keyLoad = keyLoad
-    reply.raw.on('close', () => {
+    raw.on('close', () => {
       request.giveBytes()
       load.close(keyLoad)
     })

@@ -7,6 +7,7 @@ import type { Job } from '../../services/videos/job.ts'
 import type { VideoIncoming } from '../../services/videos/order.ts'
 import { createVideoService, type VideoService } from '../../services/videos/create.ts'
 import { countJobs, showJobs } from '../../services/observability/metrics/gateway.ts'
+import { whenClosed } from '../../services/requests/attempt.ts'
 import type { Incoming } from '../../services/requests/incoming.ts'
 import { readRetryOptions } from '../../services/requests/request-headers.ts'
 
@@ -59,7 +60,7 @@ export default fp<VideosOptions>(async (app, { timing = {}, webhookOrigins }) =>
   })
   app.decorateReply('serveVideo', async function (incoming) {
     const { request, raw } = this
-    raw.once('close', app.load.admit('polls', request.keyLoad))
+    whenClosed(raw, app.load.admit('polls', request.keyLoad))
     await app.videos.complete(await videoIncoming(request, incoming))
     forgetBody(request)
   })
@@ -67,9 +68,7 @@ export default fp<VideosOptions>(async (app, { timing = {}, webhookOrigins }) =>
     const { request, raw } = this
     const incoming = { ...this.incoming(), request: body }
     const { job, headers, answered } = await app.videos.begin(await videoIncoming(request, incoming))
-    // The client may have disconnected while its job was looked up.
-    if (raw.destroyed) answered(false)
-    else raw.once('close', () => answered(raw.writableFinished && raw.statusCode < 300))
+    whenClosed(raw, () => answered(raw.writableFinished && raw.statusCode < 300))
     this.headers(headers)
     forgetBody(request)
     return job

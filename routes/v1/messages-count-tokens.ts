@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { messagesErrorResponses } from '../../schemas/anthropic/error.ts'
 import { CountTokensRequest, TokenCount } from '../../schemas/anthropic/messages.ts'
-import { clientLeft } from '../../services/requests/attempt.ts'
+import { clientLeft, whenClosed } from '../../services/requests/attempt.ts'
 import { countPromptTokens } from '../../services/surfaces/messages/count-message-tokens.ts'
 
 /** `POST /messages/count_tokens`: the tokens of a prompt, free of charge. */
@@ -18,7 +18,7 @@ const messagesCountTokens: FastifyPluginAsyncTypebox = async app => {
   }, async ({ body, jsonText, headers, apiKey, trace }, reply) => {
     trace.asked = body.model
     const left = new AbortController()
-    reply.raw.on('close', () => left.abort(clientLeft()))
+    whenClosed(reply.raw, () => left.abort(clientLeft()))
     const mayUse = (model: string): boolean => apiKey.mayUse(model)
     const question = { request: body, original: jsonText, headers, mayUse, signal: left.signal }
     return { input_tokens: await countPromptTokens(question, app.requests.catalogue) }

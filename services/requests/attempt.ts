@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import type { Deployment, Permit } from '../deployments/deployments.ts'
 import type { ActiveMember, ActiveSet } from '../shared/timers.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
@@ -195,6 +196,12 @@ export function createDrains ({ running, maxCalls = 50, minMs = 60_000 }: Drains
 /** Whether the client has left or its deadline has passed, rather than the gateway being closed. */
 export function isAbandoned ({ aborted, reason }: AbortSignal): boolean {
   return aborted && (!(reason instanceof GatewayError) || reason.code === 'deadline_exceeded')
+}
+
+/** Calls `work` when a response is closed: at once if its client left while something else was awaited. */
+export function whenClosed (response: ServerResponse, work: () => void): void {
+  if (response.closed) work()
+  else response.on('close', work)
 }
 
 /** Why a signal aborts when its client disconnects. */

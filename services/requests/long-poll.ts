@@ -1,5 +1,6 @@
 import type { VideoSettings } from '../catalogue/types.ts'
 import { GatewayError } from '../shared/errors.ts'
+import { whenClosed } from './attempt.ts'
 import type { LongPollResponse } from './delivery.ts'
 import type { Trace } from './trace.ts'
 
@@ -51,7 +52,7 @@ export function startLongPoll (options: LongPollOptions) {
   const beats = settings.heartbeat && holdMs > settings.heartbeatAfterMs * 3
   let beat = beats ? setTimeout(onBeat, settings.heartbeatAfterMs) : undefined
 
-  raw.once('close', () => {
+  whenClosed(raw, () => {
     end()
     onEnd(answered === 'whole' && raw.writableFinished)
   })
