@@ -21,7 +21,7 @@ export async function startGatewayProcess (
   folder: string, env: Record<string, string>
 ): Promise<GatewayProcess> {
   const root = join(import.meta.dirname, '..')
-  const child = spawn(process.execPath, ['--max-semi-space-size=8', join(root, 'bin/start.js')], {
+  const child = spawn(process.execPath, ['--max-semi-space-size=16', join(root, 'bin/start.js')], {
     cwd: folder,
     env: {
       PATH: process.env['PATH'],

@@ -34,7 +34,7 @@ async function tollgateProgram (upstreamUrl: string, workspace: string): Promise
   return {
     file: fileURLToPath(new URL('../bin/start.js', import.meta.url)),
     // As `npm start` does.
-    nodeOptions: ['--max-semi-space-size=8'],
+    nodeOptions: ['--max-semi-space-size=16'],
     cwd,
     env: {
       MALLOC_ARENA_MAX: '2',

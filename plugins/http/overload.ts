@@ -4,6 +4,7 @@ import { errorText } from '../../services/http/error-text.ts'
 import { createLoad, overloaded, type KeyLoad, type Load, type LoadCounts } from '../../services/http/load.ts'
 import { whenClosed } from '../../services/requests/attempt.ts'
 import { speaksMessages } from '../../services/http/messages-error.ts'
+import { atEndOfTurn } from '../../services/shared/timers.ts'
 import type { LoadLimits } from '../../services/config/settings/settings.ts'
 
 declare module 'fastify' {
@@ -12,7 +13,10 @@ declare module 'fastify' {
     load: Load
     /** What this node has under way, with all its workers. Rejects with an Error when they do not answer. */
     nodeCounts (): Promise<LoadCounts>
-    /** An onRequest hook for scopes that do work: turns requests away before anything is read of them. */
+    /**
+     * An onRequest hook for scopes that do work: turns requests away before anything is read of them. The
+     * others go on together at the end of the turn.
+     */
     shedLoad: onRequestHookHandler
     /** An onRequest hook after authentication: turns away a key that has its share of a full node. */
     keepShare: onRequestHookHandler
@@ -65,7 +69,7 @@ export default fp<OverloadOptions>(async (app, { nodeCounts, ...limits }) => {
       return
     }
     whenClosed(reply.raw, load.enter('requests'))
-    done()
+    atEndOfTurn(done)
   })
 
   app.decorate('keepShare', function keepShare (request, { raw }, done) {

@@ -2,7 +2,7 @@ import { setImmediate as afterOthers } from 'node:timers/promises'
 import { Pool, type Dispatcher } from 'undici'
 import type { TimeoutsMs } from '../catalogue/types.ts'
 import { UpstreamError } from '../shared/errors.ts'
-import type { Deadlines, Watched } from '../shared/timers.ts'
+import { atEndOfTurn, type Deadlines, type Watched } from '../shared/timers.ts'
 import { decoderFor } from './decoder.ts'
 import type { ChunkSink, Connection, Exchange } from './exchange.ts'
 import { networkError } from './network-error.ts'
@@ -136,7 +136,7 @@ class UpstreamCall implements Exchange, Dispatcher.DispatchHandler, Watched, Asy
     if (!isPlain && this.#decoder === null) return this.#decode(controller, status, headers)
     this.status = status
     this.headers = headers
-    if (isPlain) return this.#headResolvers.resolve(this)
+    if (isPlain) return atEndOfTurn(() => this.#headResolvers.resolve(this))
     this.#fail(new UpstreamError('bad_reply', 'yes', `The provider used the content encoding ${String(encoding)}.`))
   }
 

@@ -1,5 +1,8 @@
+import { execFile } from 'node:child_process'
+import { setImmediate as turn } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import t from 'tap'
-import { periodically, retry, type Timers } from '../../../services/shared/timers.ts'
+import { atEndOfTurn, periodically, retry, type Timers } from '../../../services/shared/timers.ts'
 
 /** Timers that fire when the test says so, and record their delays. */
 function manualTimers () {
@@ -95,4 +98,43 @@ t.test('retry repeats work until it succeeds', async t => {
 t.test('retry ends with what the callback throws', async t => {
   const final = new Error('enough')
   await t.rejects(retry(async () => { throw new Error('first') }, () => { throw final }), final)
+})
+
+t.test('work at the end of a turn runs together, in order', async t => {
+  const order: string[] = []
+  atEndOfTurn(() => {
+    order.push('first')
+    queueMicrotask(() => order.push('what follows the first'))
+    atEndOfTurn(() => order.push('added meanwhile'))
+  })
+  atEndOfTurn(() => order.push('second'))
+  order.push('this turn')
+  await turn()
+  await turn()
+  t.same(order, ['this turn', 'first', 'second', 'added meanwhile', 'what follows the first'])
+})
+
+t.test('work that takes long leaves the event loop its turn', async t => {
+  const order: string[] = []
+  for (const name of ['first', 'second', 'third']) {
+    atEndOfTurn(() => {
+      order.push(name)
+      const endMs = performance.now() + 10
+      while (performance.now() < endMs);
+      setImmediate(() => order.push(`after the ${name}`))
+    })
+  }
+  while (order.length < 6) await turn()
+  t.same(order, ['first', 'after the first', 'second', 'after the second', 'third', 'after the third'])
+})
+
+t.test('work that throws keeps no other from running', async t => {
+  const script = `
+    import { atEndOfTurn } from '${new URL('../../../services/shared/timers.ts', import.meta.url).href}'
+    process.on('uncaughtException', ({ message }) => console.log(message))
+    atEndOfTurn(() => { throw new Error('thrown') })
+    atEndOfTurn(() => console.log('next'))
+  `
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script])
+  t.equal(stdout, 'thrown\nnext\n')
 })
