@@ -7,7 +7,7 @@ import type { Spread } from './statistics.ts'
 /**
  * The most CPU time that the ledger may add, on a machine where the bare relay takes `bareUs` per request.
  */
-const target = { extraUs: 10, bareUs: 62 }
+const target = { extraUs: 5, bareUs: 62 }
 
 const order = { count: 500, concurrency: 16 } as const
 /** Alternating, until the JIT has compiled the writes of a batch, which run once per hundred requests. */

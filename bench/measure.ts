@@ -5,7 +5,7 @@ import type { Child, Program } from './child.ts'
 import type { LoadOrder, LoadResult } from './load.ts'
 import { requests } from './requests.ts'
 import type { Scenario } from './scenarios.ts'
-import { spreadOf } from './statistics.ts'
+import { spreadOf, standardErrorOf } from './statistics.ts'
 import type { Estimate, Spread } from './statistics.ts'
 
 /** One line of the report: the same quantity of the reference and of the subject; lower is better. */
@@ -67,23 +67,35 @@ export async function cpuUsPerRequest (
   return (after.cpuUs - before.cpuUs) / order.count
 }
 
-/** Measures the median latency added to that of the provider, in ms, at a fixed rate. */
+/** The most that the median latency may exceed that of the reference, in µs. */
+const maxExtraLatencyUs = 100
+
+/** Measures the median latency added to that of the provider, in µs, at a fixed rate. */
 export async function measureLatency (
   { bare, subject }: ServerPair<Child>, upstreamUrl: string, options: Omit<LoadOrder, 'url' | 'key'>, load: Load,
   rounds: number
 ): Promise<Measurement> {
-  const p50Ms = async (url: string, key: string) => (await runLoad(load, { ...options, url, key })).p50Ms
-  await p50Ms(bare.url, bare.key)
-  await p50Ms(subject.url, subject.key)
+  const p50Us = async (url: string, key: string) => (await runLoad(load, { ...options, url, key })).p50Ms * 1000
+  await p50Us(bare.url, bare.key)
+  await p50Us(subject.url, subject.key)
   const pairs: ServerPair<number>[] = []
   for (let round = 0; round < rounds; round++) {
-    const direct = await p50Ms(upstreamUrl, 'none')
-    const viaBare = await p50Ms(bare.url, bare.key)
-    const viaSubject = await p50Ms(subject.url, subject.key)
+    const direct = await p50Us(upstreamUrl, 'none')
+    const viaBare = await p50Us(bare.url, bare.key)
+    const viaSubject = await p50Us(subject.url, subject.key)
     pairs.push({ bare: viaBare - direct, subject: viaSubject - direct })
   }
-  const title = `added p50 at ${options.perSecond} requests/s`
-  return { title, unit: 'ms', ...spreadsOf(pairs), ratio: null, targetRatio: null }
+  const extraOf = (some: readonly ServerPair<number>[]): number =>
+    spreadOf(some.map(({ bare, subject }) => subject - bare)).middle
+  return {
+    title: `added p50 at ${options.perSecond} requests/s`,
+    unit: 'µs',
+    ...spreadsOf(pairs),
+    ratio: null,
+    targetRatio: null,
+    extra: { value: extraOf(pairs), error: standardErrorOf(pairs, extraOf) },
+    targetExtra: maxExtraLatencyUs
+  }
 }
 
 /** Measures the time from the start of the process to the first 200, in ms, and its memory then, in MiB. */

@@ -46,7 +46,7 @@ function formatTarget ({ targetRatio, targetExtra, maxUs }: Targets): string {
 }
 
 function formatExtra ({ value, error }: Estimate): string {
-  return `+${value.toFixed(1)} ± ${error.toFixed(1)}`
+  return `${value < 0 ? '−' : '+'}${Math.abs(value).toFixed(1)} ± ${error.toFixed(1)}`
 }
 
 function formatSpread ({ middle, min, max }: Spread, decimals = middle < 10 ? 2 : 0): string {

@@ -46,5 +46,5 @@ export const scenarios = {
 
 /** A low fixed rate, so that requests do not queue and the added latency is the gateway's own. */
 export const latencyLoad: Omit<LoadOrder, 'url' | 'key'> = {
-  request: 'short', count: 200, concurrency: 32, perSecond: 200
+  request: 'short', count: 1000, concurrency: 64, perSecond: 500
 }
