@@ -75,7 +75,9 @@ export async function measureLatency (
   { bare, subject }: ServerPair<Child>, upstreamUrl: string, options: Omit<LoadOrder, 'url' | 'key'>, load: Load,
   rounds: number
 ): Promise<Measurement> {
-  const p50Us = async (url: string, key: string) => (await runLoad(load, { ...options, url, key })).p50Ms * 1000
+  const p50Us = async (url: string, key: string): Promise<number> => {
+    return (await runLoad(load, { ...options, url, key })).p50Ms * 1000
+  }
   await p50Us(bare.url, bare.key)
   await p50Us(subject.url, subject.key)
   const pairs: ServerPair<number>[] = []

@@ -69,7 +69,6 @@ export async function buildGateway (t: Teardown, options: GatewayOptions = {}): 
     key,
     headers,
     get lines () {
-      app.flushRequestEnds()
       return log.lines
     },
     line: log.line

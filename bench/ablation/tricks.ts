@@ -128,12 +128,12 @@ export const tricks: Readonly<Record<string, Trick>> = {
       }
     ]
   },
-  summaries: {
-    plain: 'a finished request is counted and logged at once',
+  turns: {
+    plain: 'requests and answers go on as soon as they come',
     patches: [{
-      file: 'plugins/http/request-summary.ts',
-      from: '    if (pending.length === 0) timer',
-      to: '    if ($plain) return listeners.forEach(listener => listener(summary))\n    if (pending.length === 0) timer'
+      file: 'services/shared/timers.ts',
+      from: '  if (waiting.push(work) === 1)',
+      to: '  if ($plain) return work()\n  if (waiting.push(work) === 1)'
     }]
   }
 }

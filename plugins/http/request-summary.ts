@@ -5,48 +5,25 @@ import type { RequestSummary, RequestListener } from '../../services/requests/re
 declare module 'fastify' {
   interface FastifyInstance {
     /**
-     * Calls `listener` for each request soon after its response is closed and its cost is known. It must be
-     * fast and not throw.
+     * Calls `listener` for each request once its response is closed and its cost is known. It must be fast
+     * and not throw.
      */
     onRequestEnd (listener: RequestListener): void
-    /** Calls the listeners now for all requests that have ended. */
-    flushRequestEnds (): void
   }
 }
-
-/**
- * How long finished requests are collected, and how many. The code of the listeners evicts that of requests
- * from the processor's caches; for a batch it is loaded once. What is kept longer has to be copied by more
- * collections of garbage.
- */
-const batchMs = 10
-const batchSize = 16
 
 /** Reports every finished request to the plugins that count, log or trace requests. */
 export default fp(async app => {
   const listeners: RequestListener[] = []
   app.decorate('onRequestEnd', listener => { listeners.push(listener) })
-  let pending: RequestSummary[] = []
-  let timer: NodeJS.Timeout | undefined
-  function flush (): void {
-    clearTimeout(timer)
-    const batch = pending
-    pending = []
-    for (const listener of listeners) for (const summary of batch) listener(summary)
-  }
-  function add (summary: RequestSummary): void {
-    if (pending.length === 0) timer = setTimeout(flush, batchMs)
-    if (pending.push(summary) === batchSize) flush()
-  }
-  app.decorate('flushRequestEnds', flush)
-  app.addHook('onClose', async () => flush())
   app.addHook('onRequest', (request, reply, done) => {
     const startedMs = performance.now()
     reply.raw.on('close', () => {
       const summary = summaryOf(request, reply, startedMs)
+      const end = () => { for (const listener of listeners) listener(summary) }
       // A call may go on without its client, which is charged for it later.
-      if (summary.trace.isOpen) summary.trace.onEnd = () => add(summary)
-      else add(summary)
+      if (summary.trace.isOpen) summary.trace.onEnd = end
+      else end()
     })
     done()
   })

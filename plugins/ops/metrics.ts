@@ -18,16 +18,6 @@ interface MetricsOptions extends Partial<MetricsLabels> {
 export default fp<MetricsOptions>(async (app, { accounts = 0, keys = 0, nodeMetrics }) => {
   const onError = (err: unknown, name: string) => app.log.warn({ err, name }, 'a metric could not be read')
   const metrics = createMetrics(onError, { accounts, keys })
-  app.decorate('metrics', {
-    ...metrics,
-    text () {
-      app.flushRequestEnds()
-      return nodeMetrics === undefined ? metrics.text() : nodeMetrics()
-    },
-    snapshot () {
-      app.flushRequestEnds()
-      return metrics.snapshot()
-    }
-  })
+  app.decorate('metrics', { ...metrics, text: nodeMetrics ?? metrics.text })
   app.onRequestEnd(metrics.request)
 }, { name: 'metrics', dependencies: ['request-summary'] })

@@ -23,15 +23,9 @@ export default fp<RequestLogPluginOptions>(async (app, { sample, keepMs }) => {
   const log = createRequestLog({
     store: app.store, sample, keepMs, onError: err => app.log.warn({ err }, 'the request log could not be written')
   })
-  app.decorate('flushRequestLog', async () => {
-    app.flushRequestEnds()
-    await log.flush()
-  })
+  app.decorate('flushRequestLog', log.flush)
   app.onRequestEnd(log.add)
   app.metrics.counter({ name: 'request_log_lost_total', help: 'Requests that were not recorded in the request log.' },
     () => log.lostCount)
-  app.addHook('onClose', async () => {
-    app.flushRequestEnds()
-    await log.close()
-  })
+  app.addHook('onClose', async () => { await log.close() })
 }, { name: 'request-log', dependencies: ['store', 'request-summary', 'metrics'] })

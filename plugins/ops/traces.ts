@@ -8,7 +8,6 @@ export default fp<TracesSettings & { version: string }>(async (app, settings) =>
   const tracing = createTracing(settings, problem => app.log.warn(`OTEL_RESOURCE_ATTRIBUTES is ignored: ${problem}`))
   app.onRequestEnd(tracing.request)
   app.addHook('onClose', async () => {
-    app.flushRequestEnds()
     await tracing.close().catch(err => app.log.warn({ err }, 'the last traces could not be sent'))
   })
 }, { name: 'traces', dependencies: ['request-summary'] })

@@ -59,7 +59,6 @@ export async function untilQuiet (
 ): Promise<void> {
   const untilMs = performance.now() + patienceMs
   for (;;) {
-    app.flushRequestEnds()
     const { heldNano } = await app.ledger.balance(above)
     const jobs = await app.store.get<{ n: number }>(
       'select count(*) as n from job where finished_at is null', [])
