@@ -9,7 +9,7 @@ import type { LoadOrder, LoadResult } from './load.ts'
 import { measureCpu, runLoad, type Load } from './measure.ts'
 import { hasNginx, startNginx } from './peers/nginx.ts'
 import { bareProgram, loadProgram, subjectProgram, upstreamProgram } from './programs.ts'
-import { scenarios } from './scenarios.ts'
+import { scenarios, type Scenario } from './scenarios.ts'
 
 // Tollgate beside other gateways and proxies, each in turn beside the bare relay, all before the same
 // provider: CPU time per unit of work as the median of paired rounds, and memory after the first answer.
@@ -66,7 +66,7 @@ for (const [name, peer] of Object.entries(peers)) {
   const isWanted = positionals.some(wanted => name.toLowerCase().includes(wanted.toLowerCase()))
   if (!isWanted && positionals.length > 0) continue
   // A wrong answer of one does not end the others.
-  printRow([name, ...await measurePeer(peer).catch((error: Error) => [error.message.split('\n', 1).join()])])
+  printRow([name, ...await measurePeer(peer).catch((error: Error) => [firstLine(error)])])
 }
 console.log('CPU time in µs, the median of paired rounds (lowest–highest ratio).')
 
@@ -83,10 +83,21 @@ async function measurePeer (peer: Peer): Promise<string[]> {
   const { rssBytes } = await server.usage()
   const cells: string[] = []
   for (const scenario of measured) {
-    const pair = { bare, subject: server }
-    const { subject, ratio } = await measureCpu(pair, scenario, load, Number(values.rounds))
-    const [middle, min, max] = [ratio?.middle, ratio?.min, ratio?.max].map(value => value?.toFixed(2))
-    cells.push(subject.middle.toFixed(0), `${middle} (${min}–${max})`)
+    const figures = await measureScenario(scenario, server, load)
+      .catch((error: Error) => [firstLine(error), ''])
+    cells.push(...figures)
   }
   return [...cells, (rssBytes / 2 ** 20).toFixed(0)]
+}
+
+/** Returns the CPU time per unit of work, and its ratio. */
+async function measureScenario (scenario: Scenario, server: Child, load: Load): Promise<string[]> {
+  const pair = { bare, subject: server }
+  const { subject, ratio } = await measureCpu(pair, scenario, load, Number(values.rounds))
+  const [middle, min, max] = [ratio?.middle, ratio?.min, ratio?.max].map(value => value?.toFixed(2))
+  return [subject.middle.toFixed(0), `${middle} (${min}–${max})`]
+}
+
+function firstLine ({ message }: Error): string {
+  return message.split('\n', 1).join()
 }

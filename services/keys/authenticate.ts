@@ -10,12 +10,12 @@ const reportUseEveryMs = 60_000
 export function createAuthenticator (
   { cache, clock, onUse }: { cache: KeyCache, clock: () => number, onUse: (id: string, at: number) => void }
 ) {
-  function check (key: string, secretSha256: Buffer, found: CachedKey | null): KeyRecord {
+  function check (key: string, found: CachedKey | null, secret: Secret): KeyRecord {
     const now = clock()
-    if (found === null || !belongsTo(found, secretSha256)) throw incorrectKey(key)
-    const { record } = found
+    if (found === null || secret === 'none') throw incorrectKey(key)
+    const { record, previous } = found
     if (record.revokedAt !== null) throw revokedKey(key)
-    if (!isSecretValid(found, secretSha256, now)) throw rotatedKey(key)
+    if (secret === 'previous' && now >= (previous?.until ?? 0)) throw rotatedKey(key)
     if (record.expiresAt !== null && record.expiresAt <= now) throw expiredKey(key)
     reportUse(found, now)
     return record
@@ -24,7 +24,7 @@ export function createAuthenticator (
   /** A stale entry may be older than the secret, so a mismatch counts only after another query. */
   async function load (id: string, secretSha256: Buffer): Promise<CachedKey | null> {
     const found = await cache.load(id)
-    return found === null || belongsTo(found, secretSha256) ? found : await cache.reload(id)
+    return found === null || secretOf(found, secretSha256) !== 'none' ? found : await cache.reload(id)
   }
 
   function reportUse (used: CachedKey, now: number): void {
@@ -42,10 +42,10 @@ export function createAuthenticator (
 
   function findBy ({ id, secretSha256 }: Credential, key: string): KeyRecord | Promise<KeyRecord> {
     const found = cache.peek(id, clock())
-    const isConclusive = found === null || (found !== undefined && belongsTo(found, secretSha256))
-    if (isConclusive) return check(key, secretSha256, found)
+    const secret = secretOf(found, secretSha256)
+    if (found === null || (found !== undefined && secret !== 'none')) return check(key, found, secret)
     const loading = found === undefined ? load(id, secretSha256) : cache.reload(id)
-    return loading.then((loaded) => check(key, secretSha256, loaded))
+    return loading.then((loaded) => check(key, loaded, secretOf(loaded, secretSha256)))
   }
 
   return {
@@ -84,15 +84,14 @@ function userOf (record: KeyRecord, key: string): KeyRecord {
   return record
 }
 
-function belongsTo ({ secretSha256, previous }: CachedKey, given: Buffer): boolean {
-  if (timingSafeEqual(secretSha256, given)) return true
-  return previous !== null && timingSafeEqual(previous.secretSha256, given)
-}
+/** Which of a key's secrets was given. */
+type Secret = 'present' | 'previous' | 'none'
 
-/** Whether a secret is the present one of a key, or the previous one within its grace period. */
-function isSecretValid ({ secretSha256, previous }: CachedKey, given: Buffer, now: number): boolean {
-  if (timingSafeEqual(secretSha256, given)) return true
-  return previous !== null && now < previous.until && timingSafeEqual(previous.secretSha256, given)
+function secretOf (found: CachedKey | null | undefined, given: Buffer): Secret {
+  if (found == null) return 'none'
+  if (timingSafeEqual(found.secretSha256, given)) return 'present'
+  const { previous } = found
+  return previous !== null && timingSafeEqual(previous.secretSha256, given) ? 'previous' : 'none'
 }
 
 /** `sk-tg-<id>-<secret>`: the id selects the key's row, only the client knows the secret. */
