@@ -70,9 +70,10 @@ const bounds = { least: -1.6, most: 1.6, harder: 6, easier: 2, further: 8 }
 
 type Cue = { task: keyof typeof taskCues } | { change: keyof typeof difficultyCues }
 const whole = new Map<string, Cue[]>()
-const beginnings = new Map<string, Cue[]>()
+/** By their first letters; the longest first, which is the one that counts. */
+const beginnings = new Map<string, { beginning: string, cues: Cue[] }[]>()
+const firstLetters = 3
 const unspaced: [string, Cue][] = []
-let longestBeginning = 0
 
 for (const task of Object.keys(taskCues) as (keyof typeof taskCues)[]) addCues(taskCues[task], { task })
 for (const change of ['harder', 'easier', 'further'] as const) addCues(difficultyCues[change], { change })
@@ -81,12 +82,17 @@ function addCues (words: string, cue: Cue): void {
   for (const word of words.split(' ')) {
     if (isUnspaced(word)) unspaced.push([word, cue])
     else if (!word.endsWith('*')) whole.set(word, [...whole.get(word) ?? [], cue])
-    else {
-      const beginning = word.slice(0, -1)
-      beginnings.set(beginning, [...beginnings.get(beginning) ?? [], cue])
-      longestBeginning = Math.max(longestBeginning, beginning.length)
-    }
+    else addBeginning(word.slice(0, -1), cue)
   }
+}
+
+function addBeginning (beginning: string, cue: Cue): void {
+  const first = beginning.slice(0, firstLetters)
+  const alike = beginnings.get(first) ?? []
+  const known = alike.find(one => one.beginning === beginning)
+  if (known === undefined) alike.push({ beginning, cues: [cue] })
+  else known.cues.push(cue)
+  beginnings.set(first, alike.sort((one, other) => other.beginning.length - one.beginning.length))
 }
 
 /** Whether a text is in a script without spaces between words, or whose words change at their beginning. */
@@ -150,12 +156,8 @@ function readCues (text: string): FoundCues {
   }
   for (const word of text.match(/[\p{L}\p{M}\p{N}+#-]+/gu) ?? []) {
     whole.get(word)?.forEach(add)
-    for (let length = Math.min(word.length, longestBeginning); length >= 3; length--) {
-      const cues = beginnings.get(word.slice(0, length))
-      if (cues === undefined) continue
-      cues.forEach(add)
-      break
-    }
+    const alike = beginnings.get(word.slice(0, firstLetters))
+    alike?.find(({ beginning }) => word.startsWith(beginning))?.cues.forEach(add)
   }
   if (!isUnspaced(text)) return found
   const places: { at: number, cue: Cue }[] = []
