@@ -12,8 +12,12 @@ export type SqliteConnection = ReturnType<typeof connect>
 /** Opens a connection. Its methods throw StoreUnavailable, SQLite's own errors or RangeError. */
 export function connect (path: string, { readOnly = false, clock = Date.now } = {}) {
   const database = open(path, readOnly)
-  // Deterministic for SQLite: evaluated once per statement.
-  database.function('now_ms', { deterministic: true }, () => BigInt(clock()))
+  /** What the clock has told the statement that runs; SQLite asks once for each mention. */
+  let nowMs: bigint | null = null
+  database.function('now_ms', { deterministic: true }, () => {
+    nowMs ??= BigInt(clock())
+    return nowMs
+  })
   const statements = createLru<StatementSync>(maxStatements)
 
   function prepared (sql: string): StatementSync {
@@ -24,16 +28,25 @@ export function connect (path: string, { readOnly = false, clock = Date.now } = 
     return statement
   }
 
+  /** A statement that is run next. */
+  function next (sql: string): StatementSync {
+    nowMs = null
+    return prepared(sql)
+  }
+
   return {
     // Callers assert the row type; it cannot be checked here.
     all: <Row>(sql: string, params: readonly Value[] = []): Row[] =>
-      attempt(() => prepared(sql).all(...toBindable(params)) as Row[]),
+      attempt(() => next(sql).all(...toBindable(params)) as Row[]),
     get: <Row>(sql: string, params: readonly Value[] = []): Row | undefined =>
-      attempt(() => prepared(sql).get(...toBindable(params)) as Row | undefined),
+      attempt(() => next(sql).get(...toBindable(params)) as Row | undefined),
     run: (sql: string, params: readonly Value[] = []): number =>
-      attempt(() => Number(prepared(sql).run(...toBindable(params)).changes)),
+      attempt(() => Number(next(sql).run(...toBindable(params)).changes)),
     /** Runs several statements. */
-    script: (sql: string): void => attempt(() => database.exec(sql)),
+    script: (sql: string): void => attempt(() => {
+      nowMs = null
+      database.exec(sql)
+    }),
     inTransaction: (): boolean => database.isOpen && database.isTransaction,
     close: (): void => {
       if (database.isOpen) database.close()
