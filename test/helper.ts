@@ -68,9 +68,7 @@ export async function buildGateway (t: Teardown, options: GatewayOptions = {}): 
     app,
     key,
     headers,
-    get lines () {
-      return log.lines
-    },
+    lines: log.lines,
     line: log.line
   }
 }

@@ -8,7 +8,7 @@ interface Problem { question_id: string, question_content: string, starter_code:
 /** A result in percent, as LiveCodeBench/livecodebench.github.io keeps it. */
 interface Performance { question_id: string, model: string, 'pass@1': number }
 
-/** Two models of very different quality, two of one maker, and two of which the weaker mostly fails. */
+/** One pair differs much in quality, one is by one maker, and of one the weaker model fails most problems. */
 export const contestPairs: readonly ModelPair[] = [
   ['gpt-4o-2024-08-06', 'claude-3-haiku-20240307'],
   ['o1-mini-2024-09-12', 'gpt-4o-mini-2024-07-18'],

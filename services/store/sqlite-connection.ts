@@ -12,7 +12,7 @@ export type SqliteConnection = ReturnType<typeof connect>
 /** Opens a connection. Its methods throw StoreUnavailable, SQLite's own errors or RangeError. */
 export function connect (path: string, { readOnly = false, clock = Date.now } = {}) {
   const database = open(path, readOnly)
-  /** What the clock has told the statement that runs; SQLite asks once for each mention. */
+  /** The time of the current statement; SQLite calls the function once for each mention of it. */
   let nowMs: bigint | null = null
   database.function('now_ms', { deterministic: true }, () => {
     nowMs ??= BigInt(clock())

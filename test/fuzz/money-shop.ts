@@ -51,6 +51,7 @@ export async function openShop (t: Test, engine: 'sqlite' | 'postgres'): Promise
   return { gateway, plans, open }
 }
 
+/** How long the provider may take to end a call that no client waits for. */
 const patienceMs = 60_000
 
 /** Waits until no request and no job of a shop goes on, and all charges are written. */

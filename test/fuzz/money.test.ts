@@ -18,7 +18,6 @@ import { tracked } from './tracked.ts'
 const isLong = process.env['FUZZ_RUNS'] !== undefined
 const numRuns = Number(process.env['FUZZ_RUNS'] ?? 15)
 const seed = Number(process.env['FUZZ_SEED'] ?? Date.now() % 1_000_000)
-/** How long the provider may take to end a call that no client waits for. */
 
 /** Sends requests of one wallet at once; throws an Error that says what is wrong afterwards. */
 async function check (shop: Shop, wallet: Wallet, all: Exchange[]): Promise<void> {
