@@ -46,7 +46,7 @@ const serviceFolders: Record<string, string[]> = {
     'billing', 'catalogue', 'chat', 'http', 'media', 'providers', 'requests', 'store', 'upstream', 'videos', 'shared'
   ],
   http: ['catalogue', 'config', 'keys', 'media', 'store', 'shared'],
-  images: ['billing', 'catalogue', 'http', 'joins', 'media', 'providers', 'requests', 'store', 'shared'],
+  images: ['billing', 'catalogue', 'http', 'joins', 'ledger', 'media', 'providers', 'requests', 'store', 'shared'],
   videos: ['billing', 'catalogue', 'http', 'joins', 'ledger', 'media', 'models', 'providers', 'requests', 'store', 'webhooks', 'shared'],
   observability: ['catalogue', 'deployments', 'ledger', 'requests', 'store', 'videos', 'shared'],
   workers: ['http', 'observability', 'shared'],

@@ -13,6 +13,8 @@ export interface Made {
   headers: Record<string, string>
   /** What was charged, in nano-USD. */
   costNano: number
+  /** The id of the hold that it is charged to. */
+  hold: string
   answer: Pick<ImageAnswer, 'chosen' | 'usage'>
   /** Ids of the stored media. */
   images: { media: string, revisedPrompt: string | null }[]
@@ -110,11 +112,16 @@ export function createGenerationRows (store: Store, node: string, waiters: Waiti
       })
     },
 
-    /** Keeps what was made until `expiresAt`. */
-    async succeed (id: string, made: Made, expiresAt: number): Promise<void> {
+    /** Records what was made, which is not charged yet: the generation still runs. */
+    async record (id: string, made: Made): Promise<void> {
+      await store.run("update generation set result = $2 where id = $1 and state = 'running'", [id, JSON.stringify(made)])
+    },
+
+    /** Keeps what was recorded until `expiresAt`, once it is charged. */
+    async succeed (id: string, expiresAt: number): Promise<void> {
       await store.run(`
-        update generation set state = 'succeeded', result = $2, expires_at = $3 where id = $1 and state = 'running'`,
-      [id, JSON.stringify(made), expiresAt])
+        update generation set state = 'succeeded', expires_at = $2
+        where id = $1 and state = 'running' and result is not null`, [id, expiresAt])
     },
 
     /** Ends a running generation and frees its name, at `nowMs`; what it had stored expires. */

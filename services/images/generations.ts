@@ -4,6 +4,7 @@ import { joinLeft } from '../joins/join-left.ts'
 import type { RequestIdentity } from '../joins/joinable.ts'
 import { nameReused, tooManyAtOnce } from '../joins/names.ts'
 import { createWaitingClients } from '../joins/waiting-clients.ts'
+import { hasEntry } from '../ledger/hold/has-entry.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { createIds } from '../shared/ids.ts'
 import { periodically, retry } from '../shared/timers.ts'
@@ -28,6 +29,14 @@ interface ImageOrder {
   signal: AbortSignal
 }
 
+/** What a generation reports of its work. */
+export interface GenerationSteps {
+  /** Records what was made, before it is charged. */
+  record (made: Made): Promise<void>
+  /** Takes what resolves when the charge is on disk, and waits for it. */
+  charge (booked: Promise<void>): Promise<void>
+}
+
 const keepMs = 24 * 3_600_000
 const pruneEveryMs = 3_600_000
 const watchMs = 500
@@ -46,6 +55,7 @@ export function createGenerations ({ store, node, takeoverMs, onError }: Generat
   const starting = new Set<string>()
   const writing = new Set<Promise<void>>()
   let closed = false
+  const closing = Promise.withResolvers<void>()
   const pruning = periodically(() => pruneEveryMs, () => rows.prune(store.clock() - 2 * keepMs), onError)
 
   function write (work: () => Promise<void>): Promise<void> {
@@ -55,6 +65,18 @@ export function createGenerations ({ store, node, takeoverMs, onError }: Generat
     }).catch(onError).finally(() => writing.delete(done))
     writing.add(done)
     return done
+  }
+
+  /** Ends what was left running: it is made if its charge is in the books, else lost. */
+  async function endLost ({ id, made }: Generation): Promise<Made | null> {
+    const nowMs = store.clock()
+    if (made !== null && await hasEntry(store, made.hold)) {
+      await rows.succeed(id, nowMs + keepMs)
+      return made
+    }
+    const error = GatewayError.unavailable('The node that generated the images failed.')
+    await rows.fail(id, error, nowMs, mediaOf(made))
+    return null
   }
 
   const isDead = ({ silentMs }: Generation): boolean => silentMs === null || silentMs > takeoverMs
@@ -96,22 +118,41 @@ export function createGenerations ({ store, node, takeoverMs, onError }: Generat
       }
       throw tooManyAtOnce()
     },
-    /** Runs a new generation. `work` records what it has made by `keep`, before it charges it. */
-    async run (id: string, work: (keep: (made: Made) => Promise<void>) => Promise<Made>): Promise<Made> {
-      let stored: string[] = []
-      const keep = async (made: Made): Promise<void> => {
-        stored = made.images.map(({ media }) => media)
-        await write(() => rows.succeed(id, made, store.clock() + keepMs))
+    /**
+     * Runs a new generation. What `work` records counts as made once its charge is on disk: a node that dies
+     * in between gives nothing away. If `work` throws after that, other requests get it all the same.
+     */
+    async run (id: string, work: (steps: GenerationSteps) => Promise<Made>): Promise<Made> {
+      let recorded: Made | null = null
+      let charging: Promise<void> | null = null
+      const steps: GenerationSteps = {
+        async record (made) {
+          recorded = made
+          await write(() => rows.record(id, made))
+        },
+        async charge (booked) {
+          charging = Promise.race([booked, closing.promise]).then(async () => {
+            // Who finds it later looks into the books.
+            if (!closed) await write(() => rows.succeed(id, store.clock() + keepMs))
+          })
+          await booked
+        }
       }
-      const made = work(keep)
-        .catch(async (error: unknown) => {
-          await write(() => rows.fail(id, errorAnswer(error), store.clock(), stored))
-          throw error
-        })
-        .finally(() => running.delete(id))
+      const made = work(steps).catch(async (error: unknown) => {
+        const fail = () => rows.fail(id, errorAnswer(error), store.clock(), mediaOf(recorded))
+        if (charging === null) await write(fail)
+        throw error
+      })
+      const outcome = made.catch((error: unknown) => {
+        if (charging === null || recorded === null) throw error
+        return recorded
+      }).finally(async () => {
+        await charging
+        running.delete(id)
+      })
       // Others may wait for it, or nothing.
-      made.catch(() => {})
-      running.set(id, made)
+      outcome.catch(() => {})
+      running.set(id, outcome)
       starting.delete(id)
       return await made
     },
@@ -122,13 +163,10 @@ export function createGenerations ({ store, node, takeoverMs, onError }: Generat
       for (;;) {
         const found = await rows.get(id)
         if (found === undefined) return null
-        if (found.made !== null) return found.made
+        if (found.state === 'succeeded') return found.made
         if (found.failure !== null) throw found.failure
         const isStarting = running.has(id) || starting.has(id)
-        if (found.owner === node ? !isStarting : isDead(found)) {
-          await rows.fail(id, GatewayError.unavailable('The node that generated the images failed.'), store.clock())
-          return null
-        }
+        if (found.owner === node ? !isStarting : isDead(found)) return await endLost(found)
         await sleep(watchMs, undefined, { signal })
       }
     },
@@ -147,9 +185,14 @@ export function createGenerations ({ store, node, takeoverMs, onError }: Generat
      */
     async close (): Promise<void> {
       closed = true
+      closing.resolve()
       await pruning.stop()
       await Promise.allSettled(running.values())
       await Promise.all(writing)
     }
   }
+}
+
+function mediaOf (made: Made | null): string[] {
+  return made === null ? [] : made.images.map(({ media }) => media)
 }

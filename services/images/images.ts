@@ -16,7 +16,7 @@ import { tryCandidates, type RetryLimits } from '../requests/try-candidates.ts'
 import { GatewayError, type UpstreamError } from '../shared/errors.ts'
 import { usdText } from '../shared/money.ts'
 import type { Made } from './generation-rows.ts'
-import type { Generations } from './generations.ts'
+import type { GenerationSteps, Generations } from './generations.ts'
 import { planImages, type ImageCandidate } from './image-candidates.ts'
 import { imagesResponse } from './images-response.ts'
 import { storeImages, type StoredImage } from './store-images.ts'
@@ -61,11 +61,11 @@ export function createImages (options: ImagesOptions) {
 
   async function make (
     incoming: IncomingImages, plan: Plan<ImageCandidate>, signal: AbortSignal,
-    keep: (made: Made) => Promise<void>
+    steps: GenerationSteps
   ): Promise<Made> {
     const { request, requestId, payer, trace } = incoming
     const dueMs = performance.now() + (incoming.deadlineMs ?? Infinity)
-    const hold = holds(payer, requestId, { signal: incoming.signal, dueMs })
+    const hold = holds(payer, requestId, { signal: incoming.signal, dueMs, fresh: false })
     try {
       const { candidate, answer } = await tryCandidates<ImageCandidate, ImageAnswer>({
         plan,
@@ -99,12 +99,12 @@ export function createImages (options: ImagesOptions) {
       const charge = candidate.quote.chargeFor({ answer, delivered: stored.length }, candidate.cost)
       const costNano = Math.min(charge.amountNano, trace.heldNano ?? 0)
       const dropped = [...candidate.wanted.dropped, ...answer.dropped]
-      const made = madeOf(trace, answer, stored, { costNano, dropped })
+      const made = madeOf(trace, answer, stored, { costNano, dropped, hold: hold.id })
       // First, so that a retry finds what was charged.
-      await keep(made).catch(lost)
+      await steps.record(made).catch(lost)
       trace.costNano = hold.settle(() => charge, candidate.provider.id)
       // Images cost so much more than a write that a kill must not give them away.
-      await unlessAborted(hold.written(), signal)
+      await unlessAborted(steps.charge(hold.written()), signal)
       if (incoming.signal.aborted) onLate(trace, requestId)
       return made
     } catch (error) {
@@ -127,7 +127,7 @@ export function createImages (options: ImagesOptions) {
       waiting.work = found.id
       // The client disconnected while its generation was looked up.
       if (incoming.signal.aborted) generations.leave(waiting.waiterId)
-      if (found.isNew) return await generations.run(found.id, keep => make(incoming, plan, signal, keep))
+      if (found.isNew) return await generations.run(found.id, steps => make(incoming, plan, signal, steps))
       const made = await unlessAborted(generations.wait(found.id, isOver), isOver)
       if (made === null) continue
       // It was charged to the request that began it.
@@ -235,12 +235,12 @@ function stillRunning (): GatewayError {
 
 function madeOf (
   trace: Trace, { chosen, usage }: ImageAnswer, stored: readonly StoredImage[],
-  { costNano, dropped }: { costNano: number, dropped: readonly string[] }
+  { costNano, dropped, hold }: { costNano: number, dropped: readonly string[], hold: string }
 ): Made {
   const { model, provider, upstreamModel } = trace
   const images = stored.map(({ media: { id }, revisedPrompt }) => ({ media: id, revisedPrompt }))
   const headers = headersOf(trace, dropped)
-  return { model, provider, upstreamModel, costNano, images, headers, answer: { chosen, usage } }
+  return { model, provider, upstreamModel, costNano, hold, images, headers, answer: { chosen, usage } }
 }
 
 async function unlessAborted<Result> (work: Promise<Result>, signal: AbortSignal): Promise<Result> {

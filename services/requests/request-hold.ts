@@ -17,8 +17,10 @@ interface RequestHoldsOptions {
 
 /** How long a request may wait for money that is held for others. */
 export type Patience = Pick<Reservation, 'signal' | 'dueMs'>
+/** `fresh: false` for a charge that is looked up by the id of its hold; true by default. */
+type HoldOptions = Patience & Pick<Reservation, 'fresh'>
 
-export type RequestHolds = (payer: Payer, requestId: string, patience?: Patience) => RequestHold
+export type RequestHolds = (payer: Payer, requestId: string, options?: HoldOptions) => RequestHold
 
 /** Creates the factory of the holds of requests. */
 export function createRequestHolds (options: RequestHoldsOptions): RequestHolds {
@@ -32,7 +34,7 @@ export function createRequestHolds (options: RequestHoldsOptions): RequestHolds 
   }
 
   const context = { ...options, watch }
-  return (payer, requestId, patience = {}) => new RequestHold(context, payer, requestId, patience)
+  return (payer, requestId, options = {}) => new RequestHold(context, payer, requestId, options)
 }
 
 type MaxPrice = Pick<Quote<never>, 'maxNano'>
@@ -49,7 +51,7 @@ export class RequestHold {
   readonly #context: HoldContext
   readonly #payer: Payer
   readonly #requestId: string
-  readonly #patience: Patience
+  readonly #options: HoldOptions
   #hold: Hold | null = null
   #model = ''
   #isSettled = false
@@ -59,11 +61,16 @@ export class RequestHold {
   /** The counts of an estimated charge. */
   estimatedUsage: Charge['usage'] | null = null
 
-  constructor (context: HoldContext, payer: Payer, requestId: string, patience: Patience) {
+  constructor (context: HoldContext, payer: Payer, requestId: string, options: HoldOptions) {
     this.#context = context
     this.#payer = payer
     this.#requestId = requestId
-    this.#patience = patience
+    this.#options = options
+  }
+
+  /** The id of the hold; empty if nothing is held. */
+  get id (): string {
+    return this.#hold?.id ?? ''
   }
 
   /**
@@ -77,8 +84,8 @@ export class RequestHold {
     this.#model = model
     const { ledger, newId } = this.#context
     const { chain, key } = this.#payer
-    const { signal, dueMs } = this.#patience
-    const held = ledger.reserve({ id: newId(), chain, key, amountNano: maxNano, fresh: true, signal, dueMs })
+    const { signal, dueMs, fresh = true } = this.#options
+    const held = ledger.reserve({ id: newId(), chain, key, amountNano: maxNano, fresh, signal, dueMs })
     if (held instanceof Promise) return held.then(hold => { this.#hold = hold })
     this.#hold = held
   }

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { request } from 'undici'
 import { checkLedger } from '../../services/ledger/check.ts'
-import { forEachEngine } from '../engines.ts'
+import { createDatabase, forEachEngine } from '../engines.ts'
 import { entriesOf, made, openShop, post } from './image-shop.ts'
 
 async function until (condition: () => boolean | Promise<boolean>): Promise<void> {
@@ -72,25 +72,76 @@ forEachEngine(t, 'as many calls and charges as clients, whichever of them break 
   t.strictSame(await checkLedger(app.store), [])
 })
 
-forEachEngine(t, 'a generation whose node was killed is begun again by who waits for it', async (t, database) => {
-  const shop = await openShop(t, () => made(), { database })
-  const { store } = shop.gateway.app
-  t.equal((await post(shop)).status, 200)
-  await until(async () => (await store.all('select id from waiter')).length === 0)
-  const { at } = await store.get<{ at: number }>('select now_ms() as at') ?? { at: 0 }
-  // It dies while the retry looks for its generation.
-  await store.run("insert into node (id, epoch, heartbeat_at) values ('killed', 1, $1)", [at - 14_000])
-  await store.run(`
-    update generation set state = 'running', owner = 'killed', delivered = 0, result = null, expires_at = null`)
-  await store.run("insert into waiter (id, work, node) select 'killed 1', id, 'killed' from generation")
-  const { url, headers } = shop.gateway
-  const answer = await request(`${url}/images/generations`, {
-    method: 'POST',
-    headers: { ...headers, 'x-stainless-retry-count': '1' },
-    body: JSON.stringify({ model: 'picture', prompt: 'A fox' })
+/** The states in which a killed node may leave a generation; `charged`: its charge was on disk. */
+const leftBy = {
+  'before it had made anything': { change: 'result = null', isKept: false },
+  'before its charge was on disk': { change: "result = replace(result, '\"hold_', '\"lost_')", isKept: false },
+  'after its charge was on disk': { change: 'result = result', isKept: true }
+}
+
+for (const [moment, { change, isKept }] of Object.entries(leftBy)) {
+  forEachEngine(t, `a generation whose node was killed ${moment}`, async (t, database) => {
+    const shop = await openShop(t, () => made(), { database })
+    const { store } = shop.gateway.app
+    const first = await post(shop)
+    t.equal(first.status, 200)
+    await until(async () => (await store.all('select id from waiter')).length === 0)
+    const { at } = await store.get<{ at: number }>('select now_ms() as at') ?? { at: 0 }
+    // It dies while the retry looks for its generation.
+    await store.run("insert into node (id, epoch, heartbeat_at) values ('killed', 1, $1)", [at - 14_000])
+    await store.run(`
+      update generation set state = 'running', owner = 'killed', delivered = 0, expires_at = null, ${change}`)
+    await store.run("insert into waiter (id, work, node) select 'killed 1', id, 'killed' from generation")
+    const { url, headers } = shop.gateway
+    const answer = await request(`${url}/images/generations`, {
+      method: 'POST',
+      headers: { ...headers, 'x-stainless-retry-count': '1' },
+      body: JSON.stringify({ model: 'picture', prompt: 'A fox' })
+    })
+    t.equal(answer.statusCode, 200)
+    const { data: [image] } = await answer.body.json() as typeof first.body
+    const isSame = new URL(image?.url ?? '').pathname === new URL(first.body.data[0]?.url ?? '').pathname
+    t.equal(isSame, isKept)
+    t.equal(shop.server.seen.length, isKept ? 1 : 2)
+    t.equal((await entriesOf(shop)).length, isKept ? 1 : 2)
+    await until(async () => (await store.all("select id from generation where state = 'running'")).length === 0)
+    const states = isKept ? ['succeeded'] : ['failed', 'succeeded']
+    t.strictSame((await store.all<{ state: string }>('select state from generation order by created_at')).map(({ state }) => state), states)
+    t.strictSame(await checkLedger(store), [])
   })
-  t.equal(answer.statusCode, 200)
-  await answer.body.dump()
-  t.equal(shop.server.seen.length, 2)
-  t.match(await store.all('select state from generation order by created_at'), [{ state: 'failed' }, { state: 'succeeded' }])
+}
+
+t.test('images whose charge waits for a locked account are left to the next request', async t => {
+  const database = await createDatabase(t, 'postgres')
+  const locked = Promise.withResolvers<void>()
+  const unlocked = Promise.withResolvers<void>()
+  const other = await database.open()
+  let locking: Promise<unknown> = Promise.resolve()
+  const shop = await openShop(t, async () => {
+    locking = other.transaction(async queries => {
+      await queries.run("update account set spent = spent where id = 'default'")
+      locked.resolve()
+      await unlocked.promise
+    })
+    await locked.promise
+    return made()
+  }, { database })
+  const { url, headers } = shop.gateway
+  const ask = async () => {
+    const { statusCode, body } = await request(`${url}/images/generations`, {
+      method: 'POST',
+      headers: { ...headers, 'idempotency-key': 'one', 'x-tollgate-deadline-ms': '1500' },
+      body: JSON.stringify({ model: 'picture', prompt: 'A fox' })
+    })
+    return { statusCode, body: await body.json() }
+  }
+  t.match(await ask(), { statusCode: 504, body: { error: { code: 'deadline_exceeded' } } })
+  t.match(await other.all('select state from generation'), [{ state: 'running' }])
+  unlocked.resolve()
+  await locking
+  t.match(await ask(), { statusCode: 200, body: { data: [{ url: String }] } })
+  t.equal(shop.server.seen.length, 1)
+  t.equal((await entriesOf(shop)).length, 1)
+  t.match(await other.all('select state from generation'), [{ state: 'succeeded' }])
+  t.strictSame(await checkLedger(other), [])
 })

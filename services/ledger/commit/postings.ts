@@ -157,7 +157,8 @@ function entryOf (settlement: Settlement, outcome: Outcome): EntryRow | null {
   return rowOf(settlement, { key, posting: { ...posting, amountNano, usage }, reason })
 }
 
-function usageKey (hold: string): string {
+/** The idempotency key of the entry of a hold that is not `fresh`, or was not charged. */
+export function usageKey (hold: string): string {
   return `usage:${hold}`
 }
 

@@ -27,7 +27,8 @@ forEachEngine(t, 'what a generation has stored expires when it fails, unless it 
     const file = { account: 'a', job: null, mime: 'image/png', extension: 'png', bytes: 1, sha256: '', width: 1, height: 1 }
     await insertMedia(store, { id, ...file, ...times })
   }
-  await rows.succeed('succeeded', {} as Made, 9_000)
+  await rows.record('succeeded', {} as Made)
+  await rows.succeed('succeeded', 9_000)
   for (const id of ['failed', 'succeeded']) await rows.fail(id, error, 50, [id])
   t.match(await selectMedia(store, 'failed'), { expiresAt: 50 })
   t.match(await selectMedia(store, 'succeeded'), { expiresAt: 9_000 })
