@@ -1,6 +1,7 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { ModelConfig } from '../catalogue/types.ts'
 import type { Provider, UnmetParameters } from '../providers/provider.ts'
+import { isObject } from '../shared/json.ts'
 import { extraFields } from '../shared/request-fields.ts'
 import { hasCacheLifetime, refusalOf } from './request-checks.ts'
 
@@ -36,23 +37,54 @@ export function createUnmetParameters (providerOf: (id: string) => Provider | un
   }
 }
 
+/** Values that ask for what a model does anyway; see `asksNothing`. */
+const usual: Readonly<Record<string, unknown>> = {
+  temperature: 1,
+  top_p: 1,
+  n: 1,
+  frequency_penalty: 0,
+  presence_penalty: 0,
+  logprobs: false,
+  tool_choice: 'auto',
+  function_call: 'auto',
+  parallel_tool_calls: true,
+  verbosity: 'medium'
+}
+
+/** Whether a model that drops a parameter answers as if it had taken it. */
+function asksNothing (name: string, value: unknown): boolean {
+  if (value == null || value === usual[name]) return true
+  if (name === 'modalities') return Array.isArray(value) && !value.includes('audio')
+  if (name === 'service_tier') return value === 'auto' || value === 'default'
+  if (name === 'response_format') return isObject(value) && value.type === 'text'
+  if (name === 'logit_bias') return isObject(value) && Object.keys(value).length === 0
+  return Array.isArray(value) && value.length === 0
+}
+
 const someText = { role: 'user', content: '.' } as const
-const someTool = { type: 'function', function: { name: 'f' } } as const
+const someFunction = { type: 'function', function: { name: 'f' } } as const
+const someCustomTool = { type: 'custom', custom: { name: 'f' } } as const
 
 /** The parameters of a request without its texts, so that many models can be asked; null if it has none. */
 function probeOf (request: ChatCompletionRequest): ChatCompletionRequest | null {
   const { model, tools, functions, tool_choice: choice } = request
-  const given = Object.entries(request).filter(([name, value]) => needed.has(name) && value != null)
+  const given = Object.entries(request)
+    .filter(([name, value]) => needed.has(name) && !asksNothing(name, value))
   const extras = extraFields(request).filter(({ path }) => path.length === 1)
   const isCached = hasCacheLifetime(request)
   if (given.length === 0 && extras.length === 0 && !isCached) return null
   return {
     ...Object.fromEntries([...given, ...extras.map(({ path: [name = ''], value }) => [name, value])]),
-    ...(tools === undefined || tools.length === 0 ? {} : { tools: [someTool] }),
+    ...(tools === undefined || tools.length === 0 ? {} : { tools: [toolLike(tools)] }),
     ...(functions === undefined ? {} : { functions: [{ name: 'f' }] }),
     ...(typeof choice === 'object' ? { tool_choice: 'required' as const } : {}),
     ...(isCached ? { cache_control: { type: 'ephemeral', ttl: '1h' } } : {}),
     model,
     messages: [someText]
   }
+}
+
+/** A tool of the rarer kind, if there is one: some models take functions alone. */
+function toolLike (tools: NonNullable<ChatCompletionRequest['tools']>) {
+  return tools.some(({ type }) => type === 'custom') ? someCustomTool : someFunction
 }

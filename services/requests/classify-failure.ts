@@ -25,11 +25,17 @@ const meanings: Readonly<Record<UpstreamErrorKind, Meaning>> = {
 
 /**
  * Classifies a failure before the first byte. What a fallback cannot take says nothing about the model asked
- * for; a moderated prompt is not sent to other providers.
+ * for, nor does what the API of one provider lacks; a moderated prompt is not sent to other providers.
  */
 export function meaningOf (error: UpstreamError, isFallback: boolean): Meaning {
   const { kind } = error
+  if (isUntranslatable(error)) return 'refused'
   return isFallback && (kind === 'bad_request' || kind === 'too_large') ? 'model' : meanings[kind]
+}
+
+/** Whether the request could not be put into the form of the provider, so that it was not called. */
+export function isUntranslatable ({ kind, sent }: UpstreamError): boolean {
+  return kind === 'bad_request' && sent === 'no'
 }
 
 /** Whether the provider may have worked on the request, and may charge for it. */

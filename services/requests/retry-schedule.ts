@@ -1,7 +1,7 @@
 import type { RequestsConfig } from '../catalogue/types.ts'
 import type { UpstreamError } from '../shared/errors.ts'
 import type { Candidate, Plan } from './candidates.ts'
-import { isProviders, meaningOf } from './classify-failure.ts'
+import { isProviders, isUntranslatable, meaningOf } from './classify-failure.ts'
 
 export interface ScheduledTry<C> {
   candidate: C
@@ -99,9 +99,9 @@ export class RetrySchedule<C extends Candidate> {
     if (retryAfterMs > 0) entry.delays++
     entry.delaysMs += retryAfterMs
     const isAlone = this.#entries.length === 1
-    entry.isOut ||= shouldRetry === false || retryAfterMs > limits.maxRetryAfterMs ||
-      entry.tries > limits.retries || entry.refusals >= maxRefusals ||
-      (entry.delays > 1 && entry.delaysMs > shortDelaysMs) ||
+    entry.isOut ||= isUntranslatable(error) || shouldRetry === false ||
+      retryAfterMs > limits.maxRetryAfterMs || entry.tries > limits.retries ||
+      entry.refusals >= maxRefusals || (entry.delays > 1 && entry.delaysMs > shortDelaysMs) ||
       (isAlone && meaning === 'refused')
     entry.notBeforeMs = nowMs + Math.max(retryAfterMs, this.#backoffMs(entry.tries))
   }

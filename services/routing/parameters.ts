@@ -18,8 +18,8 @@ export interface ByParameters<Estimate> {
 }
 
 /**
- * Rules out the models that would drop or refuse a parameter which another one takes. A parameter that none
- * takes rules out none.
+ * Rules out the models that would refuse the request if another one would answer it, and those that would
+ * drop a parameter which another one takes. A parameter that none takes rules out none.
  */
 export function splitByParameters<Estimate extends { id: string }> (
   estimates: readonly Estimate[],
@@ -34,7 +34,9 @@ export function splitByParameters<Estimate extends { id: string }> (
   })
   const names = [...new Set(asked.flatMap(({ unmet }) => [...unmet]))]
     .toSorted((one, other) => importance(one) - importance(other) || (one < other ? -1 : 1))
-  let meeting = asked
+  // An answer without a parameter is better than a refusal.
+  const answering = asked.filter(({ isRefused }) => !isRefused)
+  let meeting = answering.length > 0 ? answering : asked
   for (const name of names) {
     const taking = meeting.filter(({ unmet }) => !unmet.has(name))
     if (taking.length > 0) meeting = taking

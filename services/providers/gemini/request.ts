@@ -35,6 +35,7 @@ export async function toGenerateContentRequest (
 export function unmetByGemini (request: ChatCompletionRequest, model: string): UnmetParameters {
   return unmetBy(() => {
     refuseUnmappable(request)
+    toolsOf(request)
     return [...configOf(request, geminiTraitsOf(model), null).dropped, ...droppedOf(request)]
   })
 }

@@ -52,6 +52,51 @@ t.test('a parameter that no model takes rules out none', async t => {
   t.equal(response.headers.get('x-tollgate-dropped-params'), 'logit_bias')
 })
 
+const custom = { type: 'custom', custom: { name: 'shell' } }
+const part = (more: object) => ({ messages: [{ role: 'user', content: [{ type: 'text', text: 'Look.' }, more] }] })
+
+/** What the first provider cannot be asked at all, although its models are predicted to be better. */
+const untranslatable: { asked: Record<string, unknown>, keys: string[], dropped?: string }[] = [
+  { asked: { tools: [custom] }, keys: ['ANTHROPIC', 'OPENAI'] },
+  { asked: { tools: [tool, custom] }, keys: ['GEMINI', 'GROQ'] },
+  { asked: { functions: [{ name: 'find' }] }, keys: ['ANTHROPIC', 'OPENAI'] },
+  { asked: part({ type: 'file', file: { file_id: 'file-1' } }), keys: ['ANTHROPIC', 'OPENAI'] },
+  { asked: { messages: [{ role: 'system', content: 'Explain how a combustion engine works.' }] }, keys: ['ANTHROPIC', 'OPENAI'] },
+  { asked: { logprobs: true }, keys: ['ANTHROPIC', 'GROQ'], dropped: 'logprobs' },
+  { asked: { web_search_options: {} }, keys: ['ANTHROPIC', 'GROQ'], dropped: 'web_search_options' },
+  { asked: { service_tier: 'priority' }, keys: ['OPENAI', 'MISTRAL'], dropped: 'service_tier' }
+]
+
+for (const { asked, keys, dropped = null } of untranslatable) {
+  t.test(`${JSON.stringify(asked).slice(0, 90)} is answered by ${keys.at(-1)}, because ${keys[0]} would refuse it`, async t => {
+    const { url, headers } = await start(t, keys)
+    const body = JSON.stringify({ model: 'auto:quality', messages, ...asked })
+    const response = await fetch(`${url}/chat/completions`, { method: 'POST', headers, body })
+    t.equal(response.status, 200, await response.text())
+    t.equal(response.headers.get('x-tollgate-provider'), keys.at(-1)?.toLowerCase())
+    t.equal(response.headers.get('x-tollgate-dropped-params'), dropped)
+  })
+}
+
+const usual = [
+  { modalities: ['text'] }, { service_tier: 'auto' }, { service_tier: 'default' }, { verbosity: 'medium' }, { temperature: 1 },
+  { logprobs: false }, { logit_bias: {} }, { tools: [] }, { stop: [] }, { response_format: { type: 'text' } }
+]
+
+t.test('a parameter with its usual value changes no choice', async t => {
+  const { app } = await start(t, ['GROQ', 'OPENAI', 'MISTRAL'])
+  const decide = (more: object) => app.router.decide({
+    request: { model: 'auto', messages: [{ role: 'user', content: 'Explain how a combustion engine works.' }], ...more },
+    key: 'key',
+    mayUse: () => true,
+    conversation: null,
+    candidates: null,
+    availableNano: null
+  }).candidates.map(({ id }) => id)
+  const plain = decide({})
+  for (const more of usual) t.strictSame(decide(more), plain, JSON.stringify(more))
+})
+
 t.test('when the only provider that takes a parameter fails, another one answers without it', async t => {
   const { url, headers, down } = await start(t, ['GROQ', 'TOGETHER'])
   const body = JSON.stringify({ model: 'auto', messages, logprobs: true })
