@@ -22,6 +22,8 @@ interface MaxCostInput {
   request: ChatCompletionRequest | CompletionRequest
   /** The length of the body as received. */
   bodyBytes: number
+  /** The most tokens that its prompt may have, for one that is priced at many models; absent: computed. */
+  promptTokens?: number
   model: Pick<ModelConfig, 'contextWindow' | 'maxOutput'>
   price: TokenPrice
   /** What the payer has, and the tokens that an answer may need; read only if the client set no limit. */
@@ -40,7 +42,7 @@ type PromptCost = Omit<MaxCostInput, 'means' | 'expectedTokens' | 'ceilingNano'>
 /** The bounds of what the prompt and each token of an answer cost. */
 function rateBounds (input: PromptCost) {
   const { request, model } = input
-  const prompt = Math.min(promptBound(input), model.contextWindow ?? Infinity)
+  const prompt = Math.min(input.promptTokens ?? promptBound(input), model.contextWindow ?? Infinity)
   const rates = highestRates(input.price, prompt)
   const { outputPico: textPico, audioOutputPico = 0 } = rates
   return {
@@ -63,7 +65,7 @@ export function outputWithin (input: PromptCost, ceilingNano: number): number {
 }
 
 /** The shortest output limit that is worth a call. */
-const minOutput = 16
+export const minOutput = 16
 /** The output limit of an unknown model. */
 const unknownMaxOutput = 32_768
 
@@ -134,7 +136,10 @@ function predictedBytes (request: MaxCostInput['request']): number {
   return content === undefined ? 0 : Buffer.byteLength(typeof content === 'string' ? content : JSON.stringify(content))
 }
 
-function promptBound ({ request, bodyBytes, searches = false }: PromptCost): number {
+/** The most tokens that a prompt may have at a model of any context window. */
+export function promptBound (
+  { request, bodyBytes, searches = false }: Pick<PromptCost, 'request' | 'bodyBytes' | 'searches'>
+): number {
   const found = searches ? tokenBounds.searches : 0
   if (!isChat(request)) return (bodyBytes + found) * Math.max(1, request.best_of ?? 1)
   let tokens = bodyBytes + found + request.messages.length * tokenBounds.message

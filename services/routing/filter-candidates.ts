@@ -1,6 +1,6 @@
 import type { ModelConfig } from '../catalogue/types.ts'
 import { violatedConstraint } from './constraints.ts'
-import { outputWithin } from '../billing/max-cost.ts'
+import { minOutput, outputWithin, promptBound } from '../billing/max-cost.ts'
 import type { Exclusion, RoutingConstraint, RoutingPermissions, UnmetByModel } from './constraints.ts'
 import { estimateModel, type BoundedEstimate, type EstimateContext } from './estimate.ts'
 import { ranksOf, type ModelPool, type PoolModel } from './model-pool.ts'
@@ -32,9 +32,12 @@ export function filterCandidates (
   const { considered, unknown, rankOf } = consider(routing, policy, pool)
   const rank = lowestRank(considered, rankOf)
   const permissions = { rankOf, rank, isServed: context.isServed, isHealthy: healthy(context.deployments) }
-  const { availableNano } = routing
+  // An account without credit can still ask models that cost nothing.
+  const creditNano = routing.availableNano === null ? null : Math.max(0, routing.availableNano)
   const { ceilingNano } = policy.config
-  const isWithinCeiling = ceilingNano === null ? () => true : ceilingCheck(routing, ceilingNano)
+  const isWithinCeiling = limitCheck(routing, ceilingNano)
+  const isPayable = limitCheck(routing, creditNano)
+  const held = context.request.maxTokens ?? minOutput
   const affordable: BoundedEstimate[] = []
   const cut: BoundedEstimate[] = []
   const tooDear: Exclusion[] = []
@@ -46,7 +49,7 @@ export function filterCandidates (
     if (!isWithinCeiling(one, outputTokens)) {
       tooDear.push({ model: id, constraint: 'ceiling' })
       if (isWithinCeiling(one, Math.min(outputTokens, leastCutTokens))) cut.push(estimate)
-    } else if (maxCostNano > (availableNano ?? Infinity)) tooDear.push({ model: id, constraint: 'credit' })
+    } else if (maxCostNano > (creditNano ?? Infinity) || !isPayable(one, held)) tooDear.push({ model: id, constraint: 'credit' })
     else affordable.push(estimate)
   }
   // An answer that ends at the ceiling is better than none.
@@ -107,14 +110,20 @@ function constraintOf (
   return violatedConstraint(model, request, permissions) ?? (prices.length === 0 ? 'price' : null)
 }
 
+type LimitCheck = (model: PoolModel, outputTokens: number) => boolean
+
 /**
- * Returns whether the answer expected of a model costs no more than a ceiling in nano-USD, at the model's
- * highest price. The call is then sent with the output limit that keeps the ceiling, see `maxCost`.
+ * Returns whether a request with an answer of so many tokens costs no more than a limit in nano-USD, at the
+ * model's highest price and by the bounds that a hold has; null: no limit. Under a ceiling the call is then
+ * sent with the output limit that keeps it, see `maxCost`.
  */
-function ceilingCheck ({ request, bodyBytes: received }: RoutingRequest, ceilingNano: number) {
+function limitCheck ({ request, bodyBytes: received }: RoutingRequest, limitNano: number | null): LimitCheck {
+  if (limitNano === null) return () => true
   const bodyBytes = received ?? Buffer.byteLength(JSON.stringify(request))
-  return ({ model, prices }: PoolModel, outputTokens: number): boolean => prices.every(price => {
-    return outputWithin({ request, bodyBytes, model, price }, ceilingNano) >= Math.max(1, outputTokens)
+  const promptTokens = promptBound({ request, bodyBytes })
+  return ({ model, prices }, outputTokens) => prices.every(price => {
+    const tokens = Math.min(outputTokens, model.maxOutput ?? Infinity)
+    return outputWithin({ request, bodyBytes, promptTokens, model, price }, limitNano) >= Math.max(1, tokens)
   })
 }
 

@@ -205,6 +205,26 @@ t.test('models that exceed the credit are excluded, unless all do, so that the h
   t.equal(possible(1), 2)
 })
 
+t.test('the credit must cover what is held: a file that is only named may have as many tokens as the context window', async t => {
+  const models = [
+    modelOf({ id: 'cheap', input: 0.1, output: 0.1 }), modelOf({ id: 'dear', input: 100, output: 100, contextWindow: 1_000_000 })
+  ]
+  const read = parts({ type: 'file', file: { file_id: 'file-1' } })
+  const decide = (more: Partial<RoutingRequest>) => routerOf({ models }).decide(routingRequest(read, { model: 'auto:quality', ...more }))
+  t.equal(decide({ availableNano: 200e9 }).candidates.length, 2)
+  const decision = decide({ availableNano: 90e9 })
+  t.equal(decision.candidates.map(({ id }) => id).join(), 'cheap')
+  t.strictSame(decision.excluded(), [{ model: 'dear', constraint: 'credit' }])
+})
+
+t.test('an account that has spent more than it had is served by a model that costs nothing', async t => {
+  const models = [modelOf({ id: 'own', input: 0, output: 0 }), modelOf({ id: 'dear', input: 10, output: 10 })]
+  const decide = (availableNano: number) =>
+    routerOf({ models }).decide(routingRequest('hello', { model: 'auto:quality', availableNano })).candidates.map(({ id }) => id)
+  t.strictSame(decide(0), ['own'])
+  t.strictSame(decide(-1), ['own'])
+})
+
 t.test('an unknown policy is answered as an unknown model', async t => {
   const router = routerOf({ models: [modelOf({ id: 'one' })] })
   t.match(thrown(() => router.decide(routingRequest(
