@@ -1,6 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { errorResponses } from '../../schemas/openai/error.ts'
 import { RoutingDecision, RoutingQuestion } from '../../schemas/openai/routing.ts'
+import { leastMeans } from '../../services/billing/max-cost.ts'
+import { checkRoutedRequest } from '../../services/chat/request-checks.ts'
 import { readRequestOptions } from '../../services/requests/request-headers.ts'
 import { toDecisionResponse } from '../../services/routing/decision-response.ts'
 
@@ -17,15 +19,17 @@ const routingDecisions: FastifyPluginAsyncTypebox = async app => {
       body: RoutingQuestion,
       response: { 200: RoutingDecision, ...errorResponses }
     }
-  }, async ({ body, apiKey, headers }) => {
-    const candidates = body.candidates ?? body.routing?.models ?? null
+  }, async ({ body, apiKey, headers, jsonText }) => {
+    checkRoutedRequest(body)
+    const { availableNano } = await leastMeans(app.ledger, apiKey.chainAt(app.store.clock()))
     const decision = app.router.decide({
       request: body,
       key: apiKey.id,
       mayUse: model => apiKey.mayUse(model),
       conversation: readRequestOptions(headers).conversation,
-      candidates,
-      availableNano: null
+      candidates: body.candidates ?? null,
+      bodyBytes: jsonText.bytes.length,
+      availableNano
     })
     return toDecisionResponse(decision, body.candidates != null)
   })

@@ -11,13 +11,13 @@ import type { RoutingRequest } from './types.ts'
 export function comparePolicies (
   router: Pick<Router, 'decide' | 'policies'>,
   question: RoutingComparisonQuestion,
-  caller: Pick<RoutingRequest, 'key' | 'mayUse'>
+  caller: Pick<RoutingRequest, 'key' | 'mayUse' | 'bodyBytes' | 'availableNano'>
 ): RoutingComparison {
-  const candidates = question.candidates ?? question.routing?.models ?? null
+  const candidates = question.candidates ?? null
   const decisions = router.policies().map(policy => {
     try {
       const request = { ...question, model: policy }
-      const asked = { request, ...caller, conversation: null, candidates, availableNano: null }
+      const asked = { request, ...caller, conversation: null, candidates }
       const decision = router.decide(asked)
       return { policy, decision: toDecisionResponse(decision, true), error: null }
     } catch (error) {

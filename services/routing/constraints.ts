@@ -91,8 +91,13 @@ function missingCapability (
 const isBesideThePoint: ReadonlySet<RoutingConstraint> = new Set(['kind', 'policy', 'pool', 'price'])
 const most = { names: 3, reasons: 4 }
 
-/** Returns a 400 that says why the models which came into question do not qualify, the closest first. */
-export function noModelQualifies (policy: string, excluded: readonly Exclusion[]): GatewayError {
+/**
+ * Returns a 400 that says why the models which came into question do not qualify, the closest first. `list`
+ * is the field that names them, which is at fault if none of them exists.
+ */
+export function noModelQualifies (
+  policy: string, excluded: readonly Exclusion[], list: string
+): GatewayError {
   const toThePoint = excluded.filter(({ constraint }) => !isBesideThePoint.has(constraint))
   const relevant = toThePoint.length > 0 ? toThePoint : excluded
   const order = Object.keys(constraintMessages)
@@ -101,8 +106,9 @@ export function noModelQualifies (policy: string, excluded: readonly Exclusion[]
     .slice(0, most.reasons)
     .map(([constraint, models]) => reasonText(constraint, models.map(({ model }) => model)))
   const why = reasons.length === 0 ? 'there are no models to choose from' : reasons.join('; ')
+  const isUnknown = relevant.length > 0 && relevant.every(({ constraint }) => constraint === 'unknown')
   return GatewayError.invalidRequest(`No model qualifies for \`${policy}\`: ${why}.`,
-    { param: 'model', code: 'no_model_qualifies' })
+    { param: isUnknown ? list : 'model', code: 'no_model_qualifies' })
 }
 
 function reasonText (constraint: RoutingConstraint, models: readonly string[]): string {

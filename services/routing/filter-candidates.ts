@@ -5,6 +5,7 @@ import type { Exclusion, RoutingConstraint, RoutingPermissions, UnmetByModel } f
 import { estimateModel, type BoundedEstimate, type EstimateContext } from './estimate.ts'
 import { ranksOf, type ModelPool, type PoolModel } from './model-pool.ts'
 import { splitByParameters } from './parameters.ts'
+import { compileGlob } from '../shared/glob.ts'
 import type { DeploymentStates, RoutingPolicy, RoutingRequest } from './types.ts'
 
 /** An answer may be cut to this many tokens if no model can give all of it within the ceiling. */
@@ -72,7 +73,7 @@ export function filterCandidates (
 
 interface Considered {
   considered: readonly PoolModel[]
-  /** Names in the request's list that are no model which the key may use. */
+  /** Names and patterns in the request's list of which the key may use no model. */
   unknown: readonly string[]
   rankOf: RoutingPermissions['rankOf']
 }
@@ -90,9 +91,14 @@ function consider (
   const asked = ranksOf(candidates, usable)
   return {
     considered: usable.filter(({ model }) => asked.has(model.id)),
-    unknown: [...new Set(candidates)].filter(name => !asked.has(name) && !name.includes('*')),
+    unknown: [...new Set(candidates)].filter(name => !asked.has(name) && !usable.some(matching(name))),
     rankOf: model => ranks.has(model) ? asked.get(model) ?? null : null
   }
+}
+
+function matching (pattern: string): (model: PoolModel) => boolean {
+  const matches = compileGlob(pattern)
+  return ({ model }) => matches(model.id)
 }
 
 /** The lowest rank of the models that could serve some request. */

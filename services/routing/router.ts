@@ -107,7 +107,7 @@ export function createRouter (
     if (possible.length === 0) {
       // Without the credit limit the hold decides, which knows the exact balance and answers 402.
       if (routing.availableNano !== null) return decide({ ...routing, availableNano: null })
-      throw noModelQualifies(id, excluded())
+      throw noModelQualifies(id, excluded(), routing.candidates === null ? 'routing.models' : 'candidates')
     }
 
     const tradeoff = tradeoffOf(policy.config, costQuality)

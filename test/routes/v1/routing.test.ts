@@ -210,9 +210,15 @@ t.test('the dial and the list of a request choose the model, and no provider see
   for (const [routing, param] of [[{ cost_quality: 11 }, 'routing.cost_quality'], [{ quality: 1 }, 'routing']] as const) {
     t.match(await ask(routing), { status: 400, body: { error: { param: new RegExp(`^${param}`) } } })
   }
-  t.match(await ask({ models: ['missing'] }), {
-    status: 400, body: { error: { code: 'no_model_qualifies', message: /`missing` is not available here/ } }
+  for (const missing of ['missing', 'missing/*']) {
+    t.match(await ask({ models: [missing, missing] }), {
+      status: 400, body: { error: { code: 'no_model_qualifies', param: 'routing.models', message: `\`${missing}\` is not available here` } }
+    })
+  }
+  t.match(await post('/routing/decisions', { model: 'auto', messages, candidates: ['missing'] }), {
+    status: 400, body: { error: { param: 'candidates' } }
   })
+  t.match(await ask({ models: ['film', 'large'], cost_quality: 1 }), { status: 200 })
   t.match(await post('/chat/completions', { model: 'small', messages, routing: { cost_quality: 1 } }), {
     status: 400, body: { error: { param: 'routing', message: /only allowed with the model `auto`/ } }
   })
@@ -262,6 +268,32 @@ t.test('the dry run has five rows and one sentence, and all rows where models ar
   t.match(body.summary, /^auto:cost chooses \S+ as the cheapest that is good enough for \w+, with quality 0\.\d\d at about \$\d[^.]*\.\d+, \$\d\S+ less than \S+ with quality 0\.\d\d; 10 other models could answer, 1 cannot\.$/)
   for (const { quality } of body.candidates) t.equal(quality, Number(quality?.toFixed(2)), 'two digits')
   t.equal((await post('/routing/decisions', { model: 'auto', messages, candidates: ['*'] })).body.candidates.length, 12)
+})
+
+t.test('the dry run refuses what the request would be refused for', async t => {
+  const { post } = await start(t)
+  const wrong: [object, string][] = [
+    [{ top_logprobs: 3 }, 'top_logprobs'], [{ stream_options: { include_usage: true } }, 'stream_options'], [{ min_tokens: -1 }, 'min_tokens'],
+    [{ model: 'small', routing: { cost_quality: 1 } }, 'routing']
+  ]
+  for (const [more, param] of wrong) {
+    const asked = { model: 'auto', messages, ...more }
+    const [real, dry] = await Promise.all([post('/chat/completions', asked), post('/routing/decisions', asked)])
+    t.match(real, { status: 400, body: { error: { param } } })
+    t.strictSame(dry.body, real.body)
+  }
+  t.match(await post('/routing/comparisons', { messages, top_logprobs: 3 }), { status: 400, body: { error: { param: 'top_logprobs' } } })
+  t.match(await post('/routing/decisions', { model: 'small', messages }), {
+    status: 400, body: { error: { param: 'model', message: /Only requests to `auto`/ } }
+  })
+})
+
+t.test('the dry run knows the credit', async t => {
+  const { post } = await start(t)
+  const asked = { model: 'auto:quality', messages, max_tokens: 100_000, n: 8 }
+  const real = await post('/chat/completions', asked)
+  t.equal(real.headers.get('x-tollgate-model'), 'small', JSON.stringify(real.body))
+  t.equal((await post('/routing/decisions', asked)).body.model, 'small')
 })
 
 t.test('a restricted key sees its own models only: in decisions, in refusals and in headers', async t => {
