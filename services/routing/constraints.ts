@@ -8,9 +8,9 @@ import type { RequestFeatures } from './request-features.ts'
  */
 const constraintMessages = {
   unknown: ['is not available here', 'are not available here'],
+  policy: ['is not on the list of this policy', 'are not on the list of this policy'],
   kind: ['is not a chat model', 'are not chat models'],
   endpoint: ['is only served in v1/responses', 'are only served in v1/responses'],
-  policy: ['is not on the list of this policy', 'are not on the list of this policy'],
   pool: ['is chosen only if a policy names it', 'are chosen only if a policy names them'],
   context_window: [
     'has a context window too small for this conversation', 'have context windows too small for this conversation'
@@ -65,9 +65,9 @@ const minAnswerTokens = 256
 export function violatedConstraint (
   model: ModelConfig, request: RequestFeatures, { rankOf, rank, isHealthy, isServed }: RoutingPermissions
 ): RoutingConstraint | null {
-  if (model.kind !== 'chat') return 'kind'
   const own = rankOf(model.id)
   if (own === null) return 'policy'
+  if (model.kind !== 'chat') return 'kind'
   if (own > rank) return 'pool'
   if (!isServed(model)) return 'endpoint'
   return missingCapability(model, request) ?? (isHealthy(model) ? null : 'health')
@@ -93,22 +93,23 @@ const most = { names: 3, reasons: 4 }
 
 /**
  * Returns a 400 that says why the models which came into question do not qualify, the closest first. `list`
- * is the field that names them, which is at fault if none of them exists.
+ * is the field in which the request names its models, at fault if none of them exists; null: it names none.
  */
 export function noModelQualifies (
-  policy: string, excluded: readonly Exclusion[], list: string
+  policy: string, excluded: readonly Exclusion[], list: string | null
 ): GatewayError {
   const toThePoint = excluded.filter(({ constraint }) => !isBesideThePoint.has(constraint))
-  const relevant = toThePoint.length > 0 ? toThePoint : excluded
+  const own = list === null ? excluded.filter(({ constraint }) => constraint !== 'policy') : excluded
+  const relevant = toThePoint.length > 0 ? toThePoint : own
   const order = Object.keys(constraintMessages)
   const reasons = [...Map.groupBy(relevant, ({ constraint }) => constraint)]
     .toSorted(([one], [other]) => order.indexOf(other) - order.indexOf(one))
     .slice(0, most.reasons)
     .map(([constraint, models]) => reasonText(constraint, models.map(({ model }) => model)))
   const why = reasons.length === 0 ? 'there are no models to choose from' : reasons.join('; ')
-  const isUnknown = relevant.length > 0 && relevant.every(({ constraint }) => constraint === 'unknown')
+  const isListAtFault = list !== null && relevant.every(({ constraint }) => constraint === 'unknown')
   return GatewayError.invalidRequest(`No model qualifies for \`${policy}\`: ${why}.`,
-    { param: isUnknown ? list : 'model', code: 'no_model_qualifies' })
+    { param: isListAtFault ? list : 'model', code: 'no_model_qualifies' })
 }
 
 function reasonText (constraint: RoutingConstraint, models: readonly string[]): string {

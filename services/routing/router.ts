@@ -53,6 +53,12 @@ interface RouterOptions {
   stickyModels?: StickyModels
 }
 
+/** The field in which a request names the models to choose from; null: it names none. */
+function listOf ({ candidates, request }: RoutingRequest): string | null {
+  if (candidates !== null) return 'candidates'
+  return request.routing?.models == null ? null : 'routing.models'
+}
+
 /** Creates the router. Its weights are read on the first decision. */
 export function createRouter (
   { catalogue, deployments, stickyModels = createStickyModels(), ...given }: RouterOptions
@@ -107,7 +113,7 @@ export function createRouter (
     if (possible.length === 0) {
       // Without the credit limit the hold decides, which knows the exact balance and answers 402.
       if (routing.availableNano !== null) return decide({ ...routing, availableNano: null })
-      throw noModelQualifies(id, excluded(), routing.candidates === null ? 'routing.models' : 'candidates')
+      throw noModelQualifies(id, excluded(), listOf(routing))
     }
 
     const tradeoff = tradeoffOf(policy.config, costQuality)

@@ -144,6 +144,17 @@ t.test('a refusal names the models that came close, three for a reason, and not 
   })
 })
 
+t.test('a refusal does not name models that the policy has not', async t => {
+  const models = [modelOf({ id: 'one' }), modelOf({ id: 'film', kind: 'video' }), modelOf({ id: 'still', kind: 'image' })]
+  const refused = (patterns: string[], more = {}) =>
+    thrown(() => routerOf({ models, policies: policiesWith('auto', { models: patterns }) }).decide(routingRequest(more)))
+  t.match(refused(['gone']), { message: 'No model qualifies for `auto`: there are no models to choose from.', param: 'model' })
+  t.match(refused(['film']), { message: 'No model qualifies for `auto`: `film` is not a chat model (kind).' })
+  t.match(refused(['film'], { routing: { models: ['one'] } }), {
+    message: 'No model qualifies for `auto`: `one` is not on the list of this policy (policy).', param: 'model'
+  })
+})
+
 t.test('a pattern chooses among curated models, unless it names others', async t => {
   const at = (provider: string, model: string) => modelOf({
     id: `${provider}/${model}`, deployments: [{ provider, model, weight: 1, priority: 0 }]
