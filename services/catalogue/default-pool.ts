@@ -3,8 +3,8 @@ import type { ModelConfig } from './types.ts'
 
 /**
  * Whether a pattern such as `*` chooses a model. `curated`: it does. `other`: it can chat, but is
- * deprecated, a dated twin, an alias, a free trial or for one purpose. `sandbox`: canned text. `unfit`: it
- * cannot chat.
+ * deprecated, a dated or faster twin, an alias, a free trial or for one purpose. `sandbox`: canned text.
+ * `unfit`: it cannot chat.
  */
 export type Fitness = 'curated' | 'other' | 'sandbox' | 'unfit'
 
@@ -80,9 +80,20 @@ function fitnessByName (provider: string, model: string): Fitness {
 /** Deprecated, or a dated or preview release of a model that is on offer under its plain name. */
 function isSuperseded (provider: string, model: string, names: ReadonlySet<string>): boolean {
   if (catalogueModel(provider, model)?.deprecated === true) return true
+  if (isFasterEdition(provider, model, names)) return true
   const plain = model.replace(release, '')
   if (plain === model) return false
   return ['', '-latest', '-0'].some(ending => names.has(`${provider}/${plain}${ending}`))
+}
+
+/** Whether it is a model on offer under its plain name, served faster at a higher price. */
+function isFasterEdition (provider: string, model: string, names: ReadonlySet<string>): boolean {
+  // Fireworks has its faster editions in a folder of their own.
+  const plain = model.replace(/-(fast|highspeed)$/, '').replace('/routers/', '/models/')
+  if (plain === model || !names.has(`${provider}/${plain}`)) return false
+  const own = catalogueModel(provider, model)?.price
+  const other = catalogueModel(provider, plain)?.price
+  return (own?.outputPico ?? 0) > (other?.outputPico ?? Infinity)
 }
 
 /** The end of a name that says which release it is, as `-2024-08-06`, `@20250514`, `-0613`, `-08-2024`. */

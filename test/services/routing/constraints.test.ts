@@ -176,6 +176,15 @@ t.test('a pattern chooses among curated models, unless it names others', async t
   t.strictSame(chosen(['openai/*'], { candidates: ['*'] }), ['openai/gpt-4o'])
   t.strictSame(chosen(['*'], { mayUse: id => !id.startsWith('openai') && !id.endsWith('versatile') }), ['anthropic/claude-3-opus-20240229'])
   t.strictSame(chosen(['*'], { mayUse: id => id.startsWith('sandbox') }), ['sandbox/chat'], 'or if it is all there is')
+  const fast = [
+    'openrouter anthropic/claude-opus-4.7', 'openrouter anthropic/claude-opus-4.7-fast', 'moonshot kimi-k2.7-code',
+    'moonshot kimi-k2.7-code-highspeed', 'fireworks accounts/fireworks/models/glm-5p2', 'fireworks accounts/fireworks/routers/glm-5p2-fast',
+    'xai grok-4', 'xai grok-4-fast'
+  ].map(name => at(...name.split(' ') as [string, string]))
+  const offered = routerOf({ models: fast }).decide(routingRequest('hello')).candidates.map(({ id }) => id).toSorted()
+  t.strictSame(offered, [
+    'fireworks/accounts/fireworks/models/glm-5p2', 'moonshot/kimi-k2.7-code', 'openrouter/anthropic/claude-opus-4.7', 'xai/grok-4', 'xai/grok-4-fast'
+  ], 'a faster edition of a model on offer costs more and answers no better')
   const decision = routerOf({ models }).decide(routingRequest('hello'))
   t.ok(decision.excluded().some(({ model, constraint }) => model === 'sandbox/chat' && constraint === 'pool'))
 })
