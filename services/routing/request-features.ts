@@ -45,7 +45,7 @@ const base64PerToken = 6
 
 /** Extracts the features of a request in one pass, in constant memory. */
 export function extractFeatures (request: ChatCompletionRequest): RequestFeatures {
-  const { messages, tools, functions } = request
+  const { messages, tools = [], functions = [] } = request
   const found = {
     focus: withoutPoliteness(promptText(messages)),
     followUp: withoutPoliteness(followUpText(messages)),
@@ -56,7 +56,7 @@ export function extractFeatures (request: ChatCompletionRequest): RequestFeature
     images: 0,
     audios: 0,
     files: 0,
-    tools: (tools ?? functions ?? []).length,
+    tools: tools.length + functions.length,
     inToolLoop: isToolStep(messages.at(-1)),
     hasAnswers: false,
     wantsSchema: request.response_format?.type === 'json_schema',
@@ -66,7 +66,7 @@ export function extractFeatures (request: ChatCompletionRequest): RequestFeature
     answers: request.n ?? 1,
     effort: request.reasoning_effort ?? null
   }
-  let tokens = found.tools > 0 ? textTokens(JSON.stringify(tools ?? functions)) : 0
+  let tokens = found.tools > 0 ? textTokens(JSON.stringify([tools, functions])) : 0
   if (found.wantsSchema) tokens += textTokens(JSON.stringify(request.response_format))
   for (const message of messages) {
     if (message.role === 'assistant') {
@@ -91,13 +91,14 @@ function messageTokens (
   const { role, content } = message
   if (role === 'user') found.turns++
   if (role === 'system' || role === 'developer') found.systemChars += messageText(content).length
-  let tokens = role === 'assistant' ? callTokens(message) : 0
+  let tokens = role === 'assistant' ? answerTokens(message) : 0
   if (typeof content === 'string') return tokens + textTokens(content)
   for (const part of content ?? []) {
     if (part.type === 'text') tokens += textTokens(part.text)
+    else if (part.type === 'refusal') tokens += textTokens(part.refusal)
     else if (part.type === 'image_url' || part.type === 'video_url') {
       found.images++
-      tokens += typicalTokens.image
+      tokens += part.type === 'image_url' ? typicalTokens.image : typicalTokens.video
     } else if (part.type === 'input_audio') {
       found.audios++
       tokens += typicalTokens.audio
@@ -109,12 +110,18 @@ function messageTokens (
   return tokens
 }
 
-function callTokens ({ tool_calls: calls = [] }: Extract<ChatMessage, { role: 'assistant' }>): number {
-  let chars = 0
+/** The tokens of calls and of a refusal beside the content. */
+function answerTokens (
+  { tool_calls: calls = [], function_call: legacy, refusal }: Extract<ChatMessage, { role: 'assistant' }>
+): number {
+  let tokens = textTokens(refusal ?? '')
+  if (legacy != null) tokens += textTokens(legacy.name) + textTokens(legacy.arguments)
   for (const call of calls) {
-    chars += call.type === 'function' ? call.function.arguments.length + call.function.name.length : call.custom.input.length
+    tokens += call.type === 'function'
+      ? textTokens(call.function.name) + textTokens(call.function.arguments)
+      : textTokens(call.custom.name) + textTokens(call.custom.input)
   }
-  return chars / typicalTokens.charsPerToken
+  return tokens
 }
 
 function textTokens (text: string): number {

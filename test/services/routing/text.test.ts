@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import t from 'tap'
+import type { AssistantMessage } from '../../../schemas/openai/chat-messages.ts'
 import { bucketCount, createTextReader } from '../../../services/routing/text/reader.ts'
 import { promptText } from '../../../services/routing/text/prompt-text.ts'
 import { signalNames, writeSignals } from '../../../services/routing/text/signals.ts'
@@ -58,4 +59,14 @@ t.test('tokens are estimated from the whole conversation', async t => {
   const once = tokensOf({ messages: [user] })
   t.ok(tokensOf({ messages: [user, { role: 'assistant', content: 'word '.repeat(100) }, user] }) > 2.9 * once)
   t.ok(tokensOf({ messages: [user], tools: [{ type: 'function', function: { name: 'f', description: 'x'.repeat(7000) } }] }) > once + 1900)
+  const long = '漢'.repeat(7000)
+  const call = { name: 'f', arguments: long }
+  const answers: Partial<AssistantMessage>[] = [
+    { tool_calls: [{ id: 'c', type: 'function', function: call }] }, { tool_calls: [{ id: 'c', type: 'custom', custom: { name: 'f', input: long } }] },
+    { function_call: call }, { refusal: long }, { content: [{ type: 'refusal', refusal: long }] }
+  ]
+  for (const answer of answers) t.ok(tokensOf({ messages: [user, { role: 'assistant', content: null, ...answer }, user] }) > 7000, JSON.stringify(answer).slice(0, 60))
+  const tools = { tools: [], functions: [{ name: 'f', description: 'x'.repeat(7000) }] }
+  t.equal(extractFeatures(routingRequest(tools).request).tools, 1)
+  t.ok(tokensOf(tools) > 1900)
 })
