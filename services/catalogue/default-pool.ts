@@ -2,14 +2,14 @@ import { catalogueModel } from './models.ts'
 import type { ModelConfig } from './types.ts'
 
 /**
- * Whether a pattern such as `*` chooses a model. `curated`: it does. `other`: it can chat, but is
- * deprecated, a dated or faster twin, an alias, a free trial or for one purpose. `sandbox`: canned text.
- * `unfit`: it cannot chat.
+ * Whether a pattern such as `*` chooses a model. `curated`: it does. `trial`: as good, but free of charge and
+ * limited to a few requests. `other`: it can chat, but is deprecated, a dated or faster twin, an alias or for
+ * one purpose. `sandbox`: canned text. `unfit`: it cannot chat.
  */
-export type Fitness = 'curated' | 'other' | 'sandbox' | 'unfit'
+export type Fitness = 'curated' | 'trial' | 'other' | 'sandbox' | 'unfit'
 
 /** From the first choice to the last resort. */
-export const fitnessOrder: readonly Fitness[] = ['curated', 'other', 'sandbox', 'unfit']
+export const fitnessOrder: readonly Fitness[] = ['curated', 'trial', 'other', 'sandbox', 'unfit']
 
 interface FitnessRule {
   models: RegExp
@@ -40,13 +40,14 @@ const rules: readonly FitnessRule[] = [
   { models: /^openrouter\//, fitness: 'other' },
   // Each answer searches the web, at a fee.
   { models: /^sonar(-|$)/, fitness: 'other' },
-  // Free trials have a few requests a day; `~` is an alias of a listed model.
-  { models: /:free$|^~/, fitness: 'other' },
+  // An alias of a listed model.
+  { models: /^~/, fitness: 'other' },
   // Role play.
   {
     models: /mythomax|remm-slerp|weaver|euryale|lunaris|hanami|magnum|rocinante|unslopnemo|cydonia|skyfall|-her$|-rp-|dolphin/,
     fitness: 'other'
-  }
+  },
+  { models: /:free$/, fitness: 'trial' }
 ]
 
 /**
@@ -63,7 +64,7 @@ export function fitnessOf (
     if (fitnessOrder.indexOf(found) > fitnessOrder.indexOf(worst)) worst = found
     // The operator has put the others into the configuration.
     const isOffered = id === `${provider}/${model}`
-    if (worst === 'curated' && isOffered && isSuperseded(provider, model, names)) worst = 'other'
+    if (worst === 'curated' && isOffered) worst = fitnessByCatalogue(provider, model, names)
   }
   return worst
 }
@@ -75,6 +76,13 @@ function fitnessByName (provider: string, model: string): Fitness {
     return (providers?.includes(provider) ?? true) && (models.test(name) || models.test(full))
   })
   return rule?.fitness ?? 'curated'
+}
+
+function fitnessByCatalogue (provider: string, model: string, names: ReadonlySet<string>): Fitness {
+  if (isSuperseded(provider, model, names)) return 'other'
+  // NVIDIA's hosted models are for prototypes, with 40 requests a minute.
+  const price = catalogueModel(provider, model)?.price
+  return price?.inputPico === 0 && price.outputPico === 0 ? 'trial' : 'curated'
 }
 
 /** Deprecated, or a dated or preview release of a model that is on offer under its plain name. */

@@ -74,16 +74,19 @@ function toPolicy (config: PolicyConfig, models: readonly PoolModel[]): RoutingP
 }
 
 /**
- * Ranks the models that match a pattern: curated models first, then others that can chat, the sandbox, and
- * the rest. A pattern that matches no curated model names what it matches, so that all of it ranks first.
+ * Ranks the models that match a pattern: curated models first, then free trials, others that can chat, the
+ * sandbox, and the rest. A pattern other than `*` names the best that it matches, which ranks first: free
+ * trials if there is nothing curated, and all that it matches if there are none of them either.
  */
 export function ranksOf (patterns: readonly string[], models: readonly PoolModel[]): Map<string, number> {
   const ranks = new Map<string, number>()
   for (const pattern of new Set(patterns)) {
     const matched = pattern === '*' ? models : matching(pattern, models)
-    const isChoice = pattern === '*' || matched.some(({ fitness }) => fitness === 'curated')
+    const orders = matched.map(({ fitness }) => fitnessOrder.indexOf(fitness))
+    const first = pattern === '*' ? 0 : Math.min(...orders)
+    const isChoice = first <= fitnessOrder.indexOf('trial')
     for (const { model: { id }, fitness } of matched) {
-      const rank = isChoice ? fitnessOrder.indexOf(fitness) : 0
+      const rank = isChoice ? fitnessOrder.indexOf(fitness) - first : 0
       ranks.set(id, Math.min(rank, ranks.get(id) ?? Infinity))
     }
   }

@@ -214,6 +214,21 @@ t.test('the models and ceiling of a policy and the candidates of a request are r
   t.strictSame(chosen.excluded(), [{ model: 'missing', constraint: 'unknown' }])
 })
 
+t.test('a free trial is chosen if a policy names it, or if there is nothing better', async t => {
+  const models = [
+    'openai gpt-4o', 'nvidia google/gemma-4-31b-it', 'nvidia nvidia/llama-3.1-nemoguard-8b-content-safety', 'openrouter openai/gpt-oss-20b:free'
+  ].map(name => {
+    const [provider = '', model = ''] = name.split(' ')
+    return modelOf({ id: `${provider}/${model}`, deployments: [{ provider, model, weight: 1, priority: 0 }] })
+  })
+  const chosen = (patterns: string[], from = models) => routerOf({ models: from, policies: policiesWith('auto', { models: patterns }) })
+    .decide(routingRequest('hello')).candidates.map(({ id }) => id).toSorted()
+  t.strictSame(chosen(['*']), ['openai/gpt-4o'])
+  t.strictSame(chosen(['*'], models.slice(1)), ['nvidia/google/gemma-4-31b-it', 'openrouter/openai/gpt-oss-20b:free'])
+  t.strictSame(chosen(['nvidia/*', 'openai/*']), ['nvidia/google/gemma-4-31b-it', 'openai/gpt-4o'])
+  t.strictSame(chosen(['*:free', 'openai/*']), ['openai/gpt-4o', 'openrouter/openai/gpt-oss-20b:free'])
+})
+
 t.test('models that exceed the credit are excluded, unless all do, so that the hold answers 402', async t => {
   const models = [modelOf({
     id: 'cheap', input: 0.1, output: 0.1
