@@ -63,7 +63,7 @@ const none: RequestRules = {
   models: []
 }
 
-/** Fields for OpenAI's own service, which servers with a fixed list of fields refuse. */
+/** Fields for OpenAI's own service: servers with a fixed list of fields refuse them, others ignore them. */
 const ownService = [
   'audio', 'metadata', 'modalities', 'moderation', 'prediction', 'prompt_cache_key', 'prompt_cache_options',
   'prompt_cache_retention', 'safety_identifier', 'service_tier', 'store', 'verbosity', 'web_search_options'
@@ -175,6 +175,7 @@ export const requestRules = {
   together: {
     ...none,
     sources: ['together-ai@0.52.0 resources/chat/completions.d.ts'],
+    drop: [...ownService],
     efforts: { ...threeEfforts, none: { reasoning: { enabled: false } } }
   },
   // Fields that are not listed are refused, in messages too: BerriAI/litellm#30835.
@@ -198,7 +199,8 @@ export const requestRules = {
   // Forced tools: BerriAI/litellm#37470; schemas: llm-exe/llm-exe#662.
   deepseek: {
     ...none,
-    sources: ['api-docs.deepseek.com, Thinking Mode', '@ai-sdk/deepseek@3.0.56 src/chat'],
+    sources: ['api-docs.deepseek.com, Thinking Mode, Create Chat Completion', '@ai-sdk/deepseek@3.0.56 src/chat'],
+    drop: ['seed', 'logit_bias', ...ownService],
     takesSchemas: false,
     efforts: { none: thinking('disabled') },
     history: {
@@ -238,6 +240,7 @@ export const requestRules = {
     sources: [
       '@ai-sdk/fireworks@3.0.62 src/fireworks-provider.ts', 'langchain-fireworks 1.7.1 middleware/prompt_caching.py'
     ],
+    drop: ['audio', 'modalities', 'web_search_options'],
     conversation: { header: 'x-session-affinity' },
     efforts: { minimal: effort('low'), xhigh: effort('high') }
   },
