@@ -36,8 +36,10 @@ export function createWaitingClients ({ store, node, kind, takeoverMs }: Waiting
   let count = 0
 
   async function add (queries: Queries, work: string, waiterId: string): Promise<void> {
-    await queries.run(
-      'insert into waiter (id, work, node) values ($1, $2, $3) on conflict do nothing', [waiterId, work, node])
+    // It may have waited for work that was lost with its node.
+    await queries.run(`
+      insert into waiter (id, work, node) values ($1, $2, $3)
+      on conflict (id) do update set work = excluded.work`, [waiterId, work, node])
     if (waiting.has(waiterId)) waiting.set(waiterId, work)
   }
 
