@@ -112,9 +112,13 @@ export function createGenerations ({ store, node, takeoverMs, onError }: Generat
         if (joined !== null) return { id: joined.id, isNew: false }
         const id = newId()
         starting.add(id)
-        const isNew = await rows.insert({ id, apiKey, dedupe, bodyHash, createdAt: store.clock() }, waiterId)
+        let isNew = false
+        try {
+          isNew = await rows.insert({ id, apiKey, dedupe, bodyHash, createdAt: store.clock() }, waiterId)
+        } finally {
+          if (!isNew) starting.delete(id)
+        }
         if (isNew) return { id, isNew }
-        starting.delete(id)
       }
       throw tooManyAtOnce()
     },

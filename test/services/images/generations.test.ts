@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { createGenerations } from '../../../services/images/generations.ts'
 import { GatewayError } from '../../../services/shared/errors.ts'
-import type { Store } from '../../../services/store/store.ts'
+import { StoreUnavailable, type Store } from '../../../services/store/store.ts'
 import { forEachEngine } from '../../engines.ts'
 
 const { signal } = new AbortController()
@@ -15,6 +15,25 @@ function nodesOn (t: Test, store: Store) {
     return generations
   }
 }
+
+forEachEngine(t, 'a name whose generation was begun without an answer of the database is free', async (t, { open }) => {
+  const store = await open()
+  let breaks = true
+  const one = nodesOn(t, {
+    ...store,
+    async transaction (work: Parameters<Store['transaction']>[0]) {
+      const result = await store.transaction(work)
+      if (breaks) throw new StoreUnavailable(null)
+      return result
+    }
+  } as Store)('one')
+  await t.rejects(one.find(order, one.waiters.acquire()), StoreUnavailable)
+  breaks = false
+  const { id, isNew } = await one.find(order, one.waiters.acquire())
+  t.equal(isNew, false)
+  t.equal(await one.wait(id, AbortSignal.timeout(3_000)), null)
+  t.match(await one.find(order, one.waiters.acquire()), { isNew: true })
+})
 
 forEachEngine(t, 'a client whose generation was lost waits for its next one', async (t, { open }) => {
   const store = await open()
