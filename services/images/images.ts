@@ -164,6 +164,8 @@ export function createImages (options: ImagesOptions) {
       held.succeed(body, { ...made.headers, 'x-tollgate-cost': usdText(made.costNano) })
     } catch (error) {
       const reason: unknown = signal.aborted ? signal.reason : error
+      // It got no images, whatever becomes of them.
+      waiting.work = null
       if (held.drop()) throw reason
       const answer = errorAnswer(reason)
       recordEnding(trace, reason, answer.code)

@@ -111,6 +111,43 @@ for (const [moment, { change, isKept }] of Object.entries(leftBy)) {
   })
 }
 
+for (const heartbeatAfterMs of [20_000, 200]) {
+  const answer = heartbeatAfterMs < 1_000 ? 'after its 200' : 'by its status'
+  t.test(`a client whose deadline ends before the charge, and hears that ${answer}, gets its images by a retry`, async t => {
+    const database = await createDatabase(t, 'postgres')
+    const [locked, unlocked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const other = await database.open()
+    let locking: Promise<unknown> = Promise.resolve()
+    const shop = await openShop(t, async () => {
+      locking = other.transaction(async queries => {
+        await queries.run("update account set spent = spent where id = 'default'")
+        locked.resolve()
+        await unlocked.promise
+      })
+      await locked.promise
+      return made()
+    }, { database, config: config => ({ ...config, video: { ...config.video, heartbeatAfterMs } }) })
+    const { url, headers } = shop.gateway
+    const ask = async (retries: number) => {
+      const { statusCode, body } = await request(`${url}/images/generations`, {
+        method: 'POST',
+        headers: { ...headers, 'x-tollgate-deadline-ms': '1500', 'x-stainless-retry-count': String(retries) },
+        body: JSON.stringify({ model: 'picture', prompt: 'A fox' })
+      })
+      return { statusCode, body: await body.json() }
+    }
+    const statusCode = heartbeatAfterMs < 1_000 ? 200 : 504
+    t.match(await ask(0), { statusCode, body: { error: { code: 'deadline_exceeded' } } })
+    await until(async () => (await other.all('select id from waiter')).length === 0)
+    unlocked.resolve()
+    await locking
+    t.match(await ask(1), { statusCode: 200, body: { data: [{ url: String }] } })
+    t.equal(shop.server.seen.length, 1)
+    t.equal((await entriesOf(shop)).length, 1)
+    t.strictSame(await checkLedger(other), [])
+  })
+}
+
 t.test('images whose charge waits for a locked account are left to the next request', async t => {
   const database = await createDatabase(t, 'postgres')
   const locked = Promise.withResolvers<void>()
