@@ -58,6 +58,7 @@ const limits: RetryLimits = {
 export function createImages (options: ImagesOptions) {
   const { config, catalogue, holds, media, generations, onLate } = options
   const running = new Map<AbortController, Promise<void>>()
+  let closed = false
 
   async function make (
     incoming: IncomingImages, plan: Plan<ImageCandidate>, signal: AbortSignal,
@@ -202,6 +203,8 @@ export function createImages (options: ImagesOptions) {
      * images are kept for the next such request.
      */
     async generate (incoming: IncomingImages): Promise<void> {
+      // Its charge could not be written any more.
+      if (closed) throw shuttingDown()
       const { trace } = incoming
       // From the beginning: the client may leave before the images are begun.
       trace.isOpen = true
@@ -219,8 +222,9 @@ export function createImages (options: ImagesOptions) {
     },
     /** Aborts what is still being made; resolves when all of it is settled. */
     async close (): Promise<void> {
+      closed = true
       const works = [...running.values()]
-      for (const controller of running.keys()) controller.abort(GatewayError.unavailable('The gateway is shutting down.'))
+      for (const controller of running.keys()) controller.abort(shuttingDown())
       await Promise.allSettled([...works, generations.close()])
     }
   }
@@ -233,6 +237,10 @@ interface Waiting { waiterId: string, work: string | null }
 function stillRunning (): GatewayError {
   return GatewayError.badGateway(
     'The images are not ready yet. Send the same request again to keep waiting.', { status: 504, code: 'still_running', headers: { 'x-should-retry': 'true', 'retry-after-ms': '200' } })
+}
+
+function shuttingDown (): GatewayError {
+  return GatewayError.unavailable('The gateway is shutting down.')
 }
 
 function madeOf (

@@ -148,6 +148,13 @@ for (const heartbeatAfterMs of [20_000, 200]) {
   })
 }
 
+t.test('a request that arrives while the node stops is refused before it costs anything', async t => {
+  const shop = await openShop(t, () => made())
+  await shop.gateway.app.images.close()
+  t.match(await post(shop), { status: 503, body: { error: { message: /shutting down/ } } })
+  t.equal(shop.server.seen.length, 0)
+})
+
 t.test('images whose charge waits for a locked account are left to the next request', async t => {
   const database = await createDatabase(t, 'postgres')
   const locked = Promise.withResolvers<void>()
