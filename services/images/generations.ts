@@ -4,7 +4,7 @@ import { joinLeft } from '../joins/join-left.ts'
 import type { RequestIdentity } from '../joins/joinable.ts'
 import { nameReused, tooManyAtOnce } from '../joins/names.ts'
 import { createWaitingClients } from '../joins/waiting-clients.ts'
-import { hasEntry } from '../ledger/hold/has-entry.ts'
+import { isSettled } from '../ledger/hold/is-settled.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { createIds } from '../shared/ids.ts'
 import { periodically, retry } from '../shared/timers.ts'
@@ -31,7 +31,7 @@ interface ImageOrder {
 
 /** What a generation reports of its work. */
 export interface GenerationSteps {
-  /** Records what was made, before it is charged. */
+  /** Records what was made, before it is charged. Throws what the write failed with. */
   record (made: Made): Promise<void>
   /** Takes what resolves when the charge is on disk, and waits for it. */
   charge (booked: Promise<void>): Promise<void>
@@ -42,6 +42,8 @@ const pruneEveryMs = 3_600_000
 const watchMs = 500
 const maxRounds = 5
 const longestPauseMs = 2_000
+/** A client gets its error though the database is away. */
+const maxFailMs = 500
 
 /**
  * Creates the record of what is being made and was made: which requests share a generation, on all nodes. A
@@ -53,24 +55,27 @@ export function createGenerations ({ store, node, takeoverMs, onError }: Generat
   const newId = createIds('gen_')
   const running = new Map<string, Promise<Made>>()
   const starting = new Set<string>()
-  const writing = new Set<Promise<void>>()
+  const writing = new Set<Promise<unknown>>()
   let closed = false
   const closing = Promise.withResolvers<void>()
   const pruning = periodically(() => pruneEveryMs, () => rows.prune(store.clock() - 2 * keepMs), onError)
 
-  function write (work: () => Promise<void>): Promise<void> {
-    const done: Promise<void> = retry(work, (error, attempts) => {
+  /** Repeats a write while the database is away, until the node stops. Throws what it failed with. */
+  function insist<Result> (work: () => Promise<Result>): Promise<Result> {
+    const done: Promise<Result> = retry(work, (error, attempts) => {
       if (closed || !(error instanceof StoreUnavailable)) throw error
       return Math.min(longestPauseMs, 50 * 2 ** attempts)
-    }).catch(onError).finally(() => writing.delete(done))
+    }).finally(() => writing.delete(done))
     writing.add(done)
     return done
   }
 
+  const write = (work: () => Promise<unknown>): Promise<unknown> => insist(work).catch(onError)
+
   /** Ends what was left running: it is made if its charge is in the books, else lost. */
   async function endLost ({ id, made }: Generation): Promise<Made | null> {
     const nowMs = store.clock()
-    if (made !== null && await hasEntry(store, made.hold)) {
+    if (made !== null && await isSettled(store, made.hold)) {
       await rows.succeed(id, nowMs + keepMs)
       return made
     }
@@ -132,7 +137,7 @@ export function createGenerations ({ store, node, takeoverMs, onError }: Generat
       const steps: GenerationSteps = {
         async record (made) {
           recorded = made
-          await write(() => rows.record(id, made))
+          await insist(() => rows.record(id, made))
         },
         async charge (booked) {
           charging = Promise.race([booked, closing.promise]).then(async () => {
@@ -144,7 +149,7 @@ export function createGenerations ({ store, node, takeoverMs, onError }: Generat
       }
       const made = work(steps).catch(async (error: unknown) => {
         const fail = () => rows.fail(id, errorAnswer(error), store.clock(), mediaOf(recorded))
-        if (charging === null) await write(fail)
+        if (charging === null) await Promise.race([write(fail), sleep(maxFailMs, undefined, { ref: false })])
         throw error
       })
       const outcome = made.catch((error: unknown) => {
@@ -175,9 +180,9 @@ export function createGenerations ({ store, node, takeoverMs, onError }: Generat
       }
     },
     /** Records that a client no longer waits. */
-    leave (waiterId: string): Promise<void> {
+    async leave (waiterId: string): Promise<void> {
       waiters.release(waiterId)
-      return write(() => rows.leave(waiterId))
+      await write(() => rows.leave(waiterId))
     },
     /** Records that a client has its images; until then it counts as one that waits. */
     deliver (id: string, waiterId: string): void {
@@ -192,7 +197,7 @@ export function createGenerations ({ store, node, takeoverMs, onError }: Generat
       closing.resolve()
       await pruning.stop()
       await Promise.allSettled(running.values())
-      await Promise.all(writing)
+      await Promise.allSettled(writing)
     }
   }
 }

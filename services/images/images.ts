@@ -102,7 +102,7 @@ export function createImages (options: ImagesOptions) {
       const dropped = [...candidate.wanted.dropped, ...answer.dropped]
       const made = madeOf(trace, answer, stored, { costNano, dropped, hold: hold.id })
       // First, so that a retry finds what was charged.
-      await steps.record(made).catch(lost)
+      await unlessAborted(steps.record(made), signal).catch(lost)
       trace.costNano = hold.settle(() => charge, candidate.provider.id)
       // Images cost so much more than a write that a kill must not give them away.
       await unlessAborted(steps.charge(hold.written()), signal)

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { request } from 'undici'
 import { checkLedger } from '../../services/ledger/check.ts'
+import { StoreUnavailable } from '../../services/store/store.ts'
 import { createDatabase, forEachEngine } from '../engines.ts'
 import { entriesOf, made, openShop, post } from './image-shop.ts'
 
@@ -147,6 +148,44 @@ for (const heartbeatAfterMs of [20_000, 200]) {
     t.strictSame(await checkLedger(other), [])
   })
 }
+
+forEachEngine(t, 'a deadline holds while the database is away, and the images that it ends are not charged', async (t, database) => {
+  let isAway = false
+  const shop = await openShop(t, () => made(), { database })
+  const { store } = shop.gateway.app
+  const { run, transaction } = store
+  const fails = (): void => { if (isAway) throw new StoreUnavailable(null) }
+  Object.assign(store, {
+    async run (...args: Parameters<typeof run>) {
+      if (args[0].includes('set result')) isAway = true
+      fails()
+      return await run(...args)
+    },
+    async transaction (...args: Parameters<typeof transaction>) {
+      fails()
+      return await transaction(...args)
+    }
+  })
+  const { url, headers } = shop.gateway
+  const ask = async () => {
+    const { statusCode, body } = await request(`${url}/images/generations`, {
+      method: 'POST',
+      headers: { ...headers, 'idempotency-key': 'one', 'x-tollgate-deadline-ms': '1500' },
+      body: JSON.stringify({ model: 'picture', prompt: 'A fox' }),
+      signal: AbortSignal.timeout(20_000)
+    })
+    return { statusCode, body: await body.json() }
+  }
+  t.match(await ask(), { statusCode: 504, body: { error: { code: 'deadline_exceeded' } } })
+  isAway = false
+  Object.assign(store, { run, transaction })
+  await until(async () => (await store.all("select id from generation where state = 'running'")).length === 0)
+  t.match(await ask(), { statusCode: 200, body: { data: [{ url: String }] } })
+  t.equal(shop.server.seen.length, 2)
+  t.equal((await entriesOf(shop)).length, 1)
+  t.match(await store.all("select reason from entry where kind = 'suspense'"), [{ reason: 'unverified' }])
+  t.strictSame(await checkLedger(store), [])
+})
 
 t.test('a request that arrives while the node stops is refused before it costs anything', async t => {
   const shop = await openShop(t, () => made())
