@@ -20,6 +20,7 @@ export default fp(async app => {
     store: app.store,
     node: app.ledger.node,
     takeoverMs: app.models.config().video.takeoverAfterMs,
+    reportSuspended: app.ledger.reportSuspended,
     onError: error => app.log.error(error, 'a generation of images could not be written')
   })
   const images = createImages({

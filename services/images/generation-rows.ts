@@ -1,9 +1,12 @@
 import type { WaitingClients } from '../joins/waiting-clients.ts'
 import type { KnownWork } from '../joins/joinable.ts'
 import type { ImageAnswer } from '../providers/provider-image.ts'
+import { isSettled } from '../ledger/hold/is-settled.ts'
+import { createJobHolds, type Booking } from '../ledger/hold/job-holds.ts'
+import type { EntryRow } from '../ledger/sql/rows.ts'
 import { expireMedia } from '../media/rows.ts'
 import { GatewayError } from '../shared/errors.ts'
-import type { Store } from '../store/store.ts'
+import type { Queries, Store } from '../store/store.ts'
 
 /** What a generation has made, as every client that waits for it may get it. */
 export interface Made {
@@ -13,8 +16,8 @@ export interface Made {
   headers: Record<string, string>
   /** What was charged, in nano-USD. */
   costNano: number
-  /** The id of the hold that it is charged to. */
-  hold: string
+  /** What it is charged to; null if nothing was held. */
+  booking: Booking | null
   answer: Pick<ImageAnswer, 'chosen' | 'usage'>
   /** Ids of the stored media. */
   images: { media: string, revisedPrompt: string | null }[]
@@ -46,6 +49,26 @@ export type GenerationRows = ReturnType<typeof createGenerationRows>
 
 /** Writes the statements on generations of images for one node. Methods throw StoreUnavailable. */
 export function createGenerationRows (store: Store, node: string, waiters: WaitingClients) {
+  const holds = createJobHolds(store.engine)
+
+  /** Keeps what was recorded; false if it failed meanwhile. */
+  async function succeed (queries: Queries, id: string, expiresAt: number): Promise<boolean> {
+    return await queries.run(`
+      update generation set state = 'succeeded', expires_at = $2
+      where id = $1 and state <> 'failed' and result is not null`, [id, expiresAt]) === 1
+  }
+
+  async function fail (
+    queries: Queries, id: string, error: GatewayError, nowMs: number, stored: readonly string[]
+  ): Promise<void> {
+    const { status, type, message, param, code, headers } = error
+    const failed = await queries.run(`
+      update generation set state = 'failed', dedupe = null, error = $2, expires_at = $3
+      where id = $1 and state = 'running'`,
+    [id, JSON.stringify({ status, type, message, param, code, headers }), nowMs])
+    if (failed === 1) await expireMedia(queries, stored, nowMs)
+  }
+
   return {
     /** Inserts a running generation and its first waiter; false when the key has one of that `dedupe`. */
     async insert (
@@ -112,30 +135,51 @@ export function createGenerationRows (store: Store, node: string, waiters: Waiti
       })
     },
 
-    /** Records what was made, which is not charged yet: the generation still runs. */
-    async record (id: string, made: Made): Promise<void> {
-      await store.run("update generation set result = $2 where id = $1 and state = 'running'", [id, JSON.stringify(made)])
+    /**
+     * Records what was made, which is not charged yet: the generation still runs. False if another node has
+     * ended it.
+     */
+    async record (id: string, made: Made): Promise<boolean> {
+      return await store.run(`
+        update generation set result = $2 where id = $1 and state = 'running'`, [id, JSON.stringify(made)]) === 1
     },
 
-    /** Keeps what was recorded until `expiresAt`, once it is charged. */
-    async succeed (id: string, expiresAt: number): Promise<void> {
-      await store.run(`
-        update generation set state = 'succeeded', expires_at = $2
-        where id = $1 and state = 'running' and result is not null`, [id, expiresAt])
+    /** Keeps what was recorded until `expiresAt`, once it is charged; false if another node has failed it. */
+    async succeed (id: string, expiresAt: number): Promise<boolean> {
+      return await succeed(store, id, expiresAt)
+    },
+
+    /**
+     * Ends a generation whose node is silent: it is kept until `expiresAt` if it was charged, else it fails.
+     * Then what was recorded is booked to suspense, so that its node cannot charge it later. Returns those
+     * entries.
+     */
+    async endLost (
+      id: string, error: GatewayError, { nowMs, expiresAt }: { nowMs: number, expiresAt: number }
+    ): Promise<EntryRow[]> {
+      return await store.transaction(async queries => {
+        // Its node may record something meanwhile.
+        const row = await queries.get<{ result: string | null }>(
+          "update generation set state = state where id = $1 and state = 'running' returning result", [id])
+        if (row === undefined) return []
+        const made: Made | null = row.result === null ? null : JSON.parse(row.result)
+        const booking = made?.booking ?? null
+        // First: it locks the accounts, so that the charge is booked before or never.
+        const suspended = booking === null
+          ? []
+          : await holds.suspend(queries, booking.hold, booking.posting, nowMs)
+        const isCharged = booking !== null && await isSettled(queries, booking.hold.id)
+        if (isCharged) await succeed(queries, id, expiresAt)
+        else await fail(queries, id, error, nowMs, mediaOf(made))
+        return suspended
+      })
     },
 
     /** Ends a running generation and frees its name, at `nowMs`; what it had stored expires. */
     async fail (
       id: string, error: GatewayError, nowMs: number, stored: readonly string[] = []
     ): Promise<void> {
-      const { status, type, message, param, code, headers } = error
-      await store.transaction(async queries => {
-        const failed = await queries.run(`
-          update generation set state = 'failed', dedupe = null, error = $2, expires_at = $3
-          where id = $1 and state = 'running'`,
-        [id, JSON.stringify({ status, type, message, param, code, headers }), nowMs])
-        if (failed === 1) await expireMedia(queries, stored, nowMs)
-      })
+      await store.transaction(async queries => await fail(queries, id, error, nowMs, stored))
     },
 
     /** Frees the Idempotency-Key of a generation whose result has expired. */
@@ -148,6 +192,11 @@ export function createGenerationRows (store: Store, node: string, waiters: Waiti
       await store.run('delete from generation where created_at < $1', [beforeMs])
     }
   }
+}
+
+/** The ids of what is stored. */
+export function mediaOf (made: Made | null): string[] {
+  return made === null ? [] : made.images.map(({ media }) => media)
 }
 
 function toGeneration ({ delivered, result, error, ...row }: Row): Generation {

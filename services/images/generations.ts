@@ -4,12 +4,12 @@ import { joinLeft } from '../joins/join-left.ts'
 import type { RequestIdentity } from '../joins/joinable.ts'
 import { nameReused, tooManyAtOnce } from '../joins/names.ts'
 import { createWaitingClients } from '../joins/waiting-clients.ts'
-import { isSettled } from '../ledger/hold/is-settled.ts'
+import type { Ledger } from '../ledger/ledger.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { createIds } from '../shared/ids.ts'
 import { periodically, retry } from '../shared/timers.ts'
 import { StoreUnavailable, type Store } from '../store/store.ts'
-import { createGenerationRows, type Generation, type Made } from './generation-rows.ts'
+import { createGenerationRows, mediaOf, type Generation, type Made } from './generation-rows.ts'
 
 export type Generations = ReturnType<typeof createGenerations>
 
@@ -19,6 +19,8 @@ interface GenerationsOptions {
   /** A node whose heartbeat is older is dead. */
   takeoverMs: number
   onError (error: unknown): void
+  /** Receives what was made and could not be charged. */
+  reportSuspended: Ledger['reportSuspended']
 }
 
 interface ImageOrder {
@@ -31,9 +33,9 @@ interface ImageOrder {
 
 /** What a generation reports of its work. */
 export interface GenerationSteps {
-  /** Records what was made, before it is charged. Throws what the write failed with. */
+  /** Records what was made, before it is charged. Throws GatewayError 503 if another node has given it up. */
   record (made: Made): Promise<void>
-  /** Takes what resolves when the charge is on disk, and waits for it. */
+  /** Takes what resolves when the charge is on disk, and waits for it. Throws like `record`. */
   charge (booked: Promise<void>): Promise<void>
 }
 
@@ -49,7 +51,9 @@ const maxFailMs = 500
  * Creates the record of what is being made and was made: which requests share a generation, on all nodes. A
  * generation runs where its request arrived, and is lost with that node.
  */
-export function createGenerations ({ store, node, takeoverMs, onError }: GenerationsOptions) {
+export function createGenerations (
+  { store, node, takeoverMs, onError, reportSuspended }: GenerationsOptions
+) {
   const waiters = createWaitingClients({ store, node, kind: 'generation', takeoverMs })
   const rows = createGenerationRows(store, node, waiters)
   const newId = createIds('gen_')
@@ -72,16 +76,10 @@ export function createGenerations ({ store, node, takeoverMs, onError }: Generat
 
   const write = (work: () => Promise<unknown>): Promise<unknown> => insist(work).catch(onError)
 
-  /** Ends what was left running: it is made if its charge is in the books, else lost. */
-  async function endLost ({ id, made }: Generation): Promise<Made | null> {
+  /** Ends what was left running: it is kept if its charge is in the books, else lost. */
+  async function endLost (id: string): Promise<void> {
     const nowMs = store.clock()
-    if (made !== null && await isSettled(store, made.hold)) {
-      await rows.succeed(id, nowMs + keepMs)
-      return made
-    }
-    const error = GatewayError.unavailable('The node that generated the images failed.')
-    await rows.fail(id, error, nowMs, mediaOf(made))
-    return null
+    reportSuspended(await rows.endLost(id, lostWithNode(), { nowMs, expiresAt: nowMs + keepMs }))
   }
 
   const isDead = ({ silentMs }: Generation): boolean => silentMs === null || silentMs > takeoverMs
@@ -133,18 +131,20 @@ export function createGenerations ({ store, node, takeoverMs, onError }: Generat
      */
     async run (id: string, work: (steps: GenerationSteps) => Promise<Made>): Promise<Made> {
       let recorded: Made | null = null
-      let charging: Promise<void> | null = null
+      /** Whether it counts as made. */
+      let charging: Promise<boolean> | null = null
       const steps: GenerationSteps = {
         async record (made) {
           recorded = made
-          await insist(() => rows.record(id, made))
+          if (!await insist(() => rows.record(id, made))) throw lostWithNode()
         },
         async charge (booked) {
           charging = Promise.race([booked, closing.promise]).then(async () => {
-            // Who finds it later looks into the books.
-            if (!closed) await write(() => rows.succeed(id, store.clock() + keepMs))
+            // Without this write, the next request looks into the books.
+            return closed || await write(() => rows.succeed(id, store.clock() + keepMs)) !== false
           })
           await booked
+          if (!await charging) throw lostWithNode()
         }
       }
       const made = work(steps).catch(async (error: unknown) => {
@@ -152,8 +152,8 @@ export function createGenerations ({ store, node, takeoverMs, onError }: Generat
         if (charging === null) await Promise.race([write(fail), sleep(maxFailMs, undefined, { ref: false })])
         throw error
       })
-      const outcome = made.catch((error: unknown) => {
-        if (charging === null || recorded === null) throw error
+      const outcome = made.catch(async (error: unknown) => {
+        if (recorded === null || charging === null || !await charging) throw error
         return recorded
       }).finally(async () => {
         await charging
@@ -173,10 +173,13 @@ export function createGenerations ({ store, node, takeoverMs, onError }: Generat
         const found = await rows.get(id)
         if (found === undefined) return null
         if (found.state === 'succeeded') return found.made
-        if (found.failure !== null) throw found.failure
+        if (found.failure !== null) {
+          if (found.failure.code === lostCode) return null
+          throw found.failure
+        }
         const isStarting = running.has(id) || starting.has(id)
-        if (found.owner === node ? !isStarting : isDead(found)) return await endLost(found)
-        await sleep(watchMs, undefined, { signal })
+        if (found.owner === node ? !isStarting : isDead(found)) await endLost(id)
+        else await sleep(watchMs, undefined, { signal })
       }
     },
     /** Records that a client no longer waits. */
@@ -202,6 +205,8 @@ export function createGenerations ({ store, node, takeoverMs, onError }: Generat
   }
 }
 
-function mediaOf (made: Made | null): string[] {
-  return made === null ? [] : made.images.map(({ media }) => media)
+const lostCode = 'generation_lost'
+
+function lostWithNode (): GatewayError {
+  return GatewayError.unavailable('The node that generated the images failed.', { code: lostCode })
 }

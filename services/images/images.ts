@@ -100,7 +100,8 @@ export function createImages (options: ImagesOptions) {
       const charge = candidate.quote.chargeFor({ answer, delivered: stored.length }, candidate.cost)
       const costNano = Math.min(charge.amountNano, trace.heldNano ?? 0)
       const dropped = [...candidate.wanted.dropped, ...answer.dropped]
-      const made = madeOf(trace, answer, stored, { costNano, dropped, hold: hold.id })
+      const booking = hold.booking(charge, candidate.provider.id)
+      const made = madeOf(trace, answer, stored, { costNano, dropped, booking })
       // First, so that a retry finds what was charged.
       await unlessAborted(steps.record(made), signal).catch(lost)
       trace.costNano = hold.settle(() => charge, candidate.provider.id)
@@ -245,12 +246,12 @@ function shuttingDown (): GatewayError {
 
 function madeOf (
   trace: Trace, { chosen, usage }: ImageAnswer, stored: readonly StoredImage[],
-  { costNano, dropped, hold }: { costNano: number, dropped: readonly string[], hold: string }
+  { dropped, ...more }: Pick<Made, 'costNano' | 'booking'> & { dropped: readonly string[] }
 ): Made {
   const { model, provider, upstreamModel } = trace
   const images = stored.map(({ media: { id }, revisedPrompt }) => ({ media: id, revisedPrompt }))
   const headers = headersOf(trace, dropped)
-  return { model, provider, upstreamModel, costNano, hold, images, headers, answer: { chosen, usage } }
+  return { model, provider, upstreamModel, ...more, images, headers, answer: { chosen, usage } }
 }
 
 async function unlessAborted<Result> (work: Promise<Result>, signal: AbortSignal): Promise<Result> {

@@ -1,7 +1,7 @@
 import type { Charge, Quote } from '../billing/charge.ts'
 import type { Payer } from '../billing/payer.ts'
-import type { JobHold } from '../ledger/hold/job-holds.ts'
-import type { Hold, Ledger, Reservation } from '../ledger/ledger.ts'
+import type { Booking, JobHold } from '../ledger/hold/job-holds.ts'
+import type { Hold, Ledger, Posting, Reservation } from '../ledger/ledger.ts'
 import type { CostWatch } from './cost-watch.ts'
 import { GatewayError } from '../shared/errors.ts'
 
@@ -68,11 +68,6 @@ export class RequestHold {
     this.#options = options
   }
 
-  /** The id of the hold; empty if nothing is held. */
-  get id (): string {
-    return this.#hold?.id ?? ''
-  }
-
   /**
    * Replaces what was held for another candidate. That is released first: an account is never asked for the
    * price of two, and a failed attempt cannot be charged. Throws GatewayError 402 when the money does not
@@ -116,6 +111,14 @@ export class RequestHold {
     })
   }
 
+  /** What `settle` would book; null if nothing is held. */
+  booking (charge: Charge, provider: string): Booking | null {
+    if (this.#hold === null) return null
+    const { id, amountNano } = this.#hold
+    const { chain, key } = this.#payer
+    return { hold: { id, chain, key, amountNano }, posting: this.#posting(charge, provider) }
+  }
+
   /**
    * Charges what `provider` answered. Returns the amount that the account is charged, in nano-USD; null
    * while it is being estimated, when it cannot be computed, or when the request was settled before.
@@ -140,10 +143,8 @@ export class RequestHold {
   suspend (chargeFor: () => Charge, provider: string): void {
     if (this.#isSettled || this.#hold === null) return
     this.#isSettled = true
-    const { tags = null } = this.#payer
     try {
-      const posting = { ...chargeFor(), ref: this.#requestId, model: this.#model, provider, tags }
-      this.#context.watch(this.#hold.suspend(posting))
+      this.#context.watch(this.#hold.suspend(this.#posting(chargeFor(), provider)))
     } catch (error) {
       this.#giveUp(error)
     }
@@ -163,15 +164,17 @@ export class RequestHold {
   #book (charge: Charge, provider: string | null): number {
     if (charge.estimated) this.estimatedUsage = charge.usage
     if (this.#hold === null) return 0
-    const model = this.#model
-    const { tags = null } = this.#payer
-    this.#written = this.#hold.settle({ ...charge, ref: this.#requestId, model, provider, tags })
+    this.#written = this.#hold.settle(this.#posting(charge, provider))
     this.#context.watch(this.#written)
     const { amountNano, costNano: expectedNano = amountNano, reportedNano } = charge
     if (reportedNano !== undefined) {
-      this.#context.onReportedCost?.({ provider, model, expectedNano, reportedNano })
+      this.#context.onReportedCost?.({ provider, model: this.#model, expectedNano, reportedNano })
     }
     return this.#hold.chargedNano
+  }
+
+  #posting (charge: Charge, provider: string | null): Posting {
+    return { ...charge, ref: this.#requestId, model: this.#model, provider, tags: this.#payer.tags ?? null }
   }
 
   /** A charge that cannot be computed must not keep the hold. */

@@ -14,6 +14,9 @@ export interface JobHold {
   amountNano: number
 }
 
+/** A hold, and what is to be charged to it. */
+export interface Booking { hold: JobHold, posting: Posting }
+
 interface Ending extends Pick<Settlement, 'at' | 'suspended'> { posting: Posting | null }
 
 export type JobHolds = ReturnType<typeof createJobHolds>

@@ -1,33 +1,157 @@
 import t, { type Test } from 'tap'
 import { createGenerations } from '../../../services/images/generations.ts'
 import type { Made } from '../../../services/images/generation-rows.ts'
+import { checkLedger } from '../../../services/ledger/check.ts'
 import { GatewayError } from '../../../services/shared/errors.ts'
 import { StoreUnavailable, type Store } from '../../../services/store/store.ts'
-import { forEachEngine } from '../../engines.ts'
+import { createDatabase, forEachEngine } from '../../engines.ts'
+import { createBooks, posting, reservation, rowOf, startLedger } from '../ledger/helper.ts'
 
 const { signal } = new AbortController()
 const takeoverMs = 10_000
 const order = { apiKey: 'key', identity: { key: 'mine', retryCount: 0, bodyHash: 'body' }, signal }
-
 const price = 40
+const hold = { id: 'hold_1', chain: ['acme'], key: 'key', amountNano: 100 }
 const made: Made = {
   model: 'a/model',
   provider: 'up',
   upstreamModel: 'model',
   headers: {},
   costNano: price,
-  hold: 'hold_1',
+  booking: { hold, posting: posting(price) },
   answer: {} as Made['answer'],
   images: []
 }
 
 function nodesOn (t: Test, store: Store) {
   return (node: string) => {
-    const generations = createGenerations({ store, node, takeoverMs, onError: error => t.comment(error) })
+    const generations = createGenerations({
+      store,
+      node,
+      takeoverMs,
+      onError: error => t.comment(error),
+      reportSuspended: () => {}
+    })
     t.teardown(() => generations.close())
     return generations
   }
 }
+
+async function beat (store: Store, node: string, silentMs: number): Promise<void> {
+  await store.run(`
+    insert into node (id, epoch, heartbeat_at) values ($1, 1, now_ms() - cast($2 as bigint))
+    on conflict (id) do update set heartbeat_at = excluded.heartbeat_at`, [node, silentMs])
+}
+
+forEachEngine(t, 'a node that was frozen before it recorded its images does not charge them', async (t, { open }) => {
+  const store = await open()
+  const start = nodesOn(t, store)
+  const [one, other, third] = [start('one'), start('other'), start('third')]
+  const thawed = Promise.withResolvers<void>()
+  const { id } = await one.find(order, one.waiters.acquire())
+  let isRecorded = false
+  const running = one.run(id, async steps => {
+    await thawed.promise
+    await steps.record(made)
+    isRecorded = true
+    return made
+  })
+  await beat(store, 'one', takeoverMs + 1)
+  t.teardown(() => thawed.resolve())
+  for (const node of [other, third]) {
+    t.match(await node.find(order, node.waiters.acquire()), { id, isNew: false })
+  }
+  const waits = await Promise.allSettled([other, third].map(node => node.wait(id, signal)))
+  t.match(waits, [{ value: null }, { value: null }], 'all that wait for it begin again')
+  thawed.resolve()
+  await t.rejects(running, { code: 'generation_lost' })
+  t.equal(isRecorded, false)
+})
+
+/** When a generation is given up, compared with its charge; of a free model nothing is held. */
+const moments = {
+  'after it was charged': { isKept: true, isFree: false },
+  'before it is charged': { isKept: false, isFree: false },
+  'after it was booked, free of charge,': { isKept: true, isFree: true }
+}
+
+for (const [moment, { isKept, isFree }] of Object.entries(moments)) {
+  forEachEngine(t, `a generation is given up ${moment} and its frozen node then goes on`, async (t, { open }) => {
+    const price = isFree ? 0 : 40
+    const heldNano = isFree ? 0 : 100
+    const booking = { hold: { ...hold, amountNano: heldNano }, posting: posting(price) }
+    const store = await open()
+    await createBooks(store, { acme: 1000 })
+    const { ledger } = startLedger(t, await open(), { options: { flushMs: 60_000 } })
+    const start = nodesOn(t, store)
+    const [one, other] = [start('one'), start('other')]
+    const { id } = await one.find(order, one.waiters.acquire())
+    const recorded = Promise.withResolvers<void>()
+    const running = one.run(id, async steps => {
+      const held = await ledger.reserve(reservation(heldNano, { id: hold.id }))
+      await steps.record({ ...made, costNano: price, booking })
+      const booked = held.settle(posting(price))
+      recorded.resolve()
+      await steps.charge(booked)
+      return made
+    })
+    running.catch(() => {})
+    await recorded.promise
+    await beat(store, 'one', takeoverMs + 1)
+    if (isKept) await ledger.flush()
+    await other.find(order, other.waiters.acquire())
+    const found = await other.wait(id, signal)
+    await ledger.flush()
+    const entries = await store.all('select kind, amount, reason from entry where ref = $1', ['req'])
+    if (isKept) {
+      t.match(found, { costNano: price })
+      t.equal(await running, made)
+      t.match(entries, [{ kind: 'usage', amount: price, reason: null }])
+    } else {
+      t.equal(found, null)
+      await t.rejects(running, { code: 'generation_lost' })
+      t.match(entries, [{ kind: 'suspense', amount: price, reason: 'unverified' }])
+    }
+    t.match(await rowOf(store), { spent: isKept ? price : 0 })
+    await ledger.close()
+    t.match(await rowOf(store), { spent: isKept ? price : 0, held: 0 })
+    t.strictSame(await checkLedger(store), [])
+  })
+}
+
+t.test('a generation that is given up in the midst of its charge is not charged', async t => {
+  const { open } = await createDatabase(t, 'postgres')
+  const store = await open()
+  await createBooks(store, { acme: 1000 })
+  const start = nodesOn(t, store)
+  const [one, other] = [start('one'), start('other')]
+  const { id } = await one.find(order, one.waiters.acquire())
+  const frozen = await open()
+  let found: Made | null | undefined
+  const { ledger } = startLedger(t, {
+    ...frozen,
+    async get (sql: string, params: Parameters<Store['get']>[1]) {
+      // Between what a commit reads and what it writes.
+      const writes = sql.includes('commit_ledger') && params?.some(one => String(one).includes(hold.id))
+      if (writes === true && found === undefined) found = await other.wait(id, signal)
+      return await frozen.get(sql, params)
+    }
+  } as Store)
+  await other.find(order, other.waiters.acquire())
+  await beat(store, 'one', takeoverMs + 1)
+  const running = one.run(id, async steps => {
+    const held = await ledger.reserve(reservation(100, { id: hold.id }))
+    await steps.record(made)
+    await steps.charge(held.settle(posting(price)))
+    return made
+  })
+  await t.rejects(running, { code: 'generation_lost' })
+  t.equal(found, null)
+  t.match(await store.all('select kind, reason from entry where ref = $1', ['req']), [{ kind: 'suspense', reason: 'unverified' }])
+  await ledger.close()
+  t.match(await rowOf(store), { spent: 0, held: 0 })
+  t.strictSame(await checkLedger(store), [])
+})
 
 forEachEngine(t, 'images that could not be recorded are not charged', async (t, { open }) => {
   const store = await open()
