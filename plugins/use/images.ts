@@ -20,6 +20,7 @@ export default fp(async app => {
     store: app.store,
     node: app.ledger.node,
     takeoverMs: app.models.config().video.takeoverAfterMs,
+    isDraining: app.isDraining,
     reportSuspended: app.ledger.reportSuspended,
     onError: error => app.log.error(error, 'a generation of images could not be written')
   })
@@ -42,4 +43,4 @@ export default fp(async app => {
   app.decorate('images', images)
   // Before the connections and the ledger are closed.
   app.addHook('onClose', async () => { await images.close() })
-}, { name: 'images', dependencies: ['requests', 'models', 'media', 'providers', 'metrics', 'store', 'ledger'] })
+}, { name: 'images', dependencies: ['graceful-close', 'requests', 'models', 'media', 'providers', 'metrics', 'store', 'ledger'] })

@@ -18,6 +18,8 @@ interface GenerationsOptions {
   node: string
   /** A node whose heartbeat is older is dead. */
   takeoverMs: number
+  /** Whether this node is about to end. */
+  isDraining: () => boolean
   onError (error: unknown): void
   /** Receives what was made and could not be charged. */
   reportSuspended: Ledger['reportSuspended']
@@ -52,7 +54,7 @@ const maxFailMs = 500
  * generation runs where its request arrived, and is lost with that node.
  */
 export function createGenerations (
-  { store, node, takeoverMs, onError, reportSuspended }: GenerationsOptions
+  { store, node, takeoverMs, isDraining, onError, reportSuspended }: GenerationsOptions
 ) {
   const waiters = createWaitingClients({ store, node, kind: 'generation', takeoverMs })
   const rows = createGenerationRows(store, node, waiters)
@@ -148,7 +150,9 @@ export function createGenerations (
         }
       }
       const made = work(steps).catch(async (error: unknown) => {
-        const fail = () => rows.fail(id, errorAnswer(error), store.clock(), mediaOf(recorded))
+        // Clients that wait at other nodes begin it again there.
+        const answer = isDraining() ? lostWithNode() : errorAnswer(error)
+        const fail = () => rows.fail(id, answer, store.clock(), mediaOf(recorded))
         if (charging === null) await Promise.race([write(fail), sleep(maxFailMs, undefined, { ref: false })])
         throw error
       })

@@ -5,7 +5,7 @@ import { request } from 'undici'
 import { checkLedger } from '../../services/ledger/check.ts'
 import { StoreUnavailable } from '../../services/store/store.ts'
 import { createDatabase, forEachEngine } from '../engines.ts'
-import { entriesOf, made, openShop, post } from './image-shop.ts'
+import { entriesOf, made, openShop, post, type Shop } from './image-shop.ts'
 
 async function until (condition: () => boolean | Promise<boolean>): Promise<void> {
   const limitMs = performance.now() + 60_000
@@ -185,6 +185,35 @@ forEachEngine(t, 'a deadline holds while the database is away, and the images th
   t.equal((await entriesOf(shop)).length, 1)
   t.match(await store.all("select reason from entry where kind = 'suspense'"), [{ reason: 'unverified' }])
   t.strictSame(await checkLedger(store), [])
+})
+
+forEachEngine(t, 'clients at other nodes begin again what a closing node had begun', async (t, database) => {
+  const gate = Promise.withResolvers<void>()
+  t.teardown(() => gate.resolve())
+  const one = await openShop(t, async () => {
+    await gate.promise
+    return made()
+  }, { database })
+  const other = await openShop(t, () => made(), { database })
+  // Both have the key of the first one.
+  const headers = { ...one.gateway.headers, 'idempotency-key': 'mine' }
+  const ask = async ({ gateway: { url } }: Shop) => {
+    const { statusCode, body } = await request(`${url}/images/generations`, {
+      method: 'POST', headers, body: JSON.stringify({ model: 'picture', prompt: 'A fox' })
+    })
+    return { statusCode, body: await body.json() }
+  }
+  const first = ask(one)
+  await until(() => one.server.seen.length === 1)
+  const second = ask(other)
+  await until(async () => (await one.gateway.app.store.all('select id from waiter')).length === 2)
+  const closed = one.gateway.app.close()
+  t.match(await first, { statusCode: 503 })
+  t.match(await second, { statusCode: 200, body: { data: [{ url: String }] } })
+  await closed
+  t.equal(other.server.seen.length, 1)
+  t.equal((await entriesOf(other)).length, 1)
+  t.strictSame(await checkLedger(other.gateway.app.store), [])
 })
 
 t.test('a request that arrives while the node stops is refused before it costs anything', async t => {

@@ -29,6 +29,7 @@ function nodesOn (t: Test, store: Store) {
       store,
       node,
       takeoverMs,
+      isDraining: () => false,
       onError: error => t.comment(error),
       reportSuspended: () => {}
     })
