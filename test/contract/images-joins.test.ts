@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { request } from 'undici'
 import { checkLedger } from '../../services/ledger/check.ts'
 import { StoreUnavailable } from '../../services/store/store.ts'
@@ -112,40 +112,52 @@ for (const [moment, { change, isKept }] of Object.entries(leftBy)) {
   })
 }
 
-for (const heartbeatAfterMs of [20_000, 200]) {
-  const answer = heartbeatAfterMs < 1_000 ? 'after its 200' : 'by its status'
-  t.test(`a client whose deadline ends before the charge, and hears that ${answer}, gets its images by a retry`, async t => {
-    const database = await createDatabase(t, 'postgres')
-    const [locked, unlocked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const other = await database.open()
-    let locking: Promise<unknown> = Promise.resolve()
-    const shop = await openShop(t, async () => {
-      locking = other.transaction(async queries => {
-        await queries.run("update account set spent = spent where id = 'default'")
-        locked.resolve()
-        await unlocked.promise
-      })
-      await locked.promise
-      return made()
-    }, { database, config: config => ({ ...config, video: { ...config.video, heartbeatAfterMs } }) })
-    const { url, headers } = shop.gateway
-    const ask = async (retries: number) => {
+/** A shop whose account another transaction locks once a provider has answered, and a client in a hurry. */
+async function openLockedShop (t: Test, heartbeatAfterMs = 20_000) {
+  const database = await createDatabase(t, 'postgres')
+  const [locked, unlocked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const store = await database.open()
+  let locking: Promise<unknown> = Promise.resolve()
+  const shop = await openShop(t, async () => {
+    locking = store.transaction(async queries => {
+      await queries.run("update account set spent = spent where id = 'default'")
+      locked.resolve()
+      await unlocked.promise
+    })
+    await locked.promise
+    return made()
+  }, { database, config: config => ({ ...config, video: { ...config.video, heartbeatAfterMs } }) })
+  const { url, headers } = shop.gateway
+  return {
+    shop,
+    store,
+    async unlock () {
+      unlocked.resolve()
+      await locking
+    },
+    async ask (more: Record<string, string>) {
       const { statusCode, body } = await request(`${url}/images/generations`, {
         method: 'POST',
-        headers: { ...headers, 'x-tollgate-deadline-ms': '1500', 'x-stainless-retry-count': String(retries) },
+        headers: { ...headers, 'x-tollgate-deadline-ms': '1500', ...more },
         body: JSON.stringify({ model: 'picture', prompt: 'A fox' })
       })
       return { statusCode, body: await body.json() }
     }
+  }
+}
+
+for (const heartbeatAfterMs of [20_000, 200]) {
+  const answer = heartbeatAfterMs < 1_000 ? 'after its 200' : 'by its status'
+  t.test(`a client whose deadline ends before the charge, and hears that ${answer}, gets its images by a retry`, async t => {
+    const { shop, store, ask, unlock } = await openLockedShop(t, heartbeatAfterMs)
     const statusCode = heartbeatAfterMs < 1_000 ? 200 : 504
-    t.match(await ask(0), { statusCode, body: { error: { code: 'deadline_exceeded' } } })
-    await until(async () => (await other.all('select id from waiter')).length === 0)
-    unlocked.resolve()
-    await locking
-    t.match(await ask(1), { statusCode: 200, body: { data: [{ url: String }] } })
+    t.match(await ask({ 'x-stainless-retry-count': '0' }), { statusCode, body: { error: { code: 'deadline_exceeded' } } })
+    await until(async () => (await store.all('select id from waiter')).length === 0)
+    await unlock()
+    t.match(await ask({ 'x-stainless-retry-count': '1' }), { statusCode: 200, body: { data: [{ url: String }] } })
     t.equal(shop.server.seen.length, 1)
     t.equal((await entriesOf(shop)).length, 1)
-    t.strictSame(await checkLedger(other), [])
+    t.strictSame(await checkLedger(store), [])
   })
 }
 
@@ -224,36 +236,13 @@ t.test('a request that arrives while the node stops is refused before it costs a
 })
 
 t.test('images whose charge waits for a locked account are left to the next request', async t => {
-  const database = await createDatabase(t, 'postgres')
-  const locked = Promise.withResolvers<void>()
-  const unlocked = Promise.withResolvers<void>()
-  const other = await database.open()
-  let locking: Promise<unknown> = Promise.resolve()
-  const shop = await openShop(t, async () => {
-    locking = other.transaction(async queries => {
-      await queries.run("update account set spent = spent where id = 'default'")
-      locked.resolve()
-      await unlocked.promise
-    })
-    await locked.promise
-    return made()
-  }, { database })
-  const { url, headers } = shop.gateway
-  const ask = async () => {
-    const { statusCode, body } = await request(`${url}/images/generations`, {
-      method: 'POST',
-      headers: { ...headers, 'idempotency-key': 'one', 'x-tollgate-deadline-ms': '1500' },
-      body: JSON.stringify({ model: 'picture', prompt: 'A fox' })
-    })
-    return { statusCode, body: await body.json() }
-  }
-  t.match(await ask(), { statusCode: 504, body: { error: { code: 'deadline_exceeded' } } })
-  t.match(await other.all('select state from generation'), [{ state: 'running' }])
-  unlocked.resolve()
-  await locking
-  t.match(await ask(), { statusCode: 200, body: { data: [{ url: String }] } })
+  const { shop, store, ask, unlock } = await openLockedShop(t)
+  t.match(await ask({ 'idempotency-key': 'one' }), { statusCode: 504, body: { error: { code: 'deadline_exceeded' } } })
+  t.match(await store.all('select state from generation'), [{ state: 'running' }])
+  await unlock()
+  t.match(await ask({ 'idempotency-key': 'one' }), { statusCode: 200, body: { data: [{ url: String }] } })
   t.equal(shop.server.seen.length, 1)
   t.equal((await entriesOf(shop)).length, 1)
-  t.match(await other.all('select state from generation'), [{ state: 'succeeded' }])
-  t.strictSame(await checkLedger(other), [])
+  t.match(await store.all('select state from generation'), [{ state: 'succeeded' }])
+  t.strictSame(await checkLedger(store), [])
 })
