@@ -172,8 +172,8 @@ const Includes = Type.Optional(Type.Unsafe<string | string[]>({ type: ['string',
 export const RetrieveQuery = Type.Object({
   include: Includes,
   'include[]': Includes,
-  // A stored response is whole.
-  stream: Type.Optional(Type.Literal(false))
+  // A stored response is whole. The values of a query are texts.
+  stream: Type.Optional(StringEnum(['false']))
 })
 
 export const DeletedResponse = Type.Object({
@@ -187,7 +187,7 @@ export const InputItemsQuery = Type.Object({
   after: Type.Optional(Type.String()),
   include: Includes,
   'include[]': Includes,
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+  limit: Type.Optional(Type.String({ pattern: '^([1-9]\\d?|100)$', description: 'From 1 to 100; 20 if absent.' })),
   order: Type.Optional(StringEnum(['asc', 'desc']))
 })
 export type InputItemsQuery = Static<typeof InputItemsQuery>

@@ -54,3 +54,17 @@ t.test('an answer runs the serializer of its route', async t => {
   t.equal(answers.size, admin.length + user.length + 2)
   for (const [route, isCompiled] of answers) t.ok(isCompiled, route)
 })
+
+t.test('the values of a query are texts, so no route asks for a number or a boolean', async t => {
+  const { routes } = await build(t)
+  let count = 0
+  for (const { method, url, schema } of routes) {
+    const properties: object = Object(Object(schema?.querystring).properties)
+    for (const [name, value] of Object.entries(properties)) {
+      const types = [Reflect.get(value, 'type')].flat()
+      t.notOk(types.some(type => /^(?:number|integer|boolean)$/.test(type)), `${method} ${url}: ${name}`)
+      count++
+    }
+  }
+  t.ok(count > 20, String(count))
+})

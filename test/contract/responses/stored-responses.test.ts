@@ -129,6 +129,23 @@ t.test('a WebSocket is refused at once, so that its client uses HTTP', async t =
   t.equal((await fetch(`${gateway.url}/responses`, { headers: { authorization: `Bearer ${gateway.key}` } })).status, 405)
 })
 
+t.test('a page of input items has the asked length, and a whole response can be asked for by name', async t => {
+  const { client } = await started(t)
+  const input = ['One', 'Two', 'Three'].map(content => ({ role: 'user' as const, content }))
+  const { id } = await client.responses.create({ model, input })
+  const page = await client.responses.inputItems.list(id, { limit: 2, order: 'asc' })
+  t.match(page.data, [{ content: [{ text: 'One' }] }, { content: [{ text: 'Two' }] }])
+  t.equal(page.data.length, 2)
+  const all = await Array.fromAsync(page)
+  t.match(all.at(-1), { content: [{ text: 'Three' }] }, 'the next page is found')
+  for (const limit of [0, 101, 1.5]) {
+    t.match(await rejection(client.responses.inputItems.list(id, { limit })), { status: 400, param: 'limit' }, String(limit))
+  }
+  t.equal((await client.responses.retrieve(id, { stream: false })).id, id)
+  const refused = await rejection(client.responses.retrieve(id, { stream: true }))
+  t.match(refused, { status: 400, param: 'stream', code: 'invalid_value', message: /Supported values are: 'false'/ })
+})
+
 t.test('the tokens of an input are estimated, with earlier turns', async t => {
   const { client, gateway, upstream } = await started(t)
   const short = await client.responses.inputTokens.count({ model, input: 'What is a gateway good for?' })
