@@ -8,9 +8,10 @@ interface CorsOptions {
 
 /** What a page may read of an answer beside its body. */
 const exposedHeaders = [
-  'x-request-id', 'retry-after', 'retry-after-ms', 'x-should-retry', 'x-tollgate-model', 'x-tollgate-provider',
-  'x-tollgate-upstream-model', 'x-tollgate-attempts', 'x-tollgate-route', 'x-tollgate-cost', 'x-tollgate-cache',
-  'x-tollgate-job-id', 'x-tollgate-max-tokens', 'x-tollgate-dropped-params', 'x-ratelimit-limit-requests',
+  'x-request-id', 'request-id', 'retry-after', 'retry-after-ms', 'x-should-retry', 'x-tollgate-model',
+  'x-tollgate-provider', 'x-tollgate-upstream-model', 'x-tollgate-attempts', 'x-tollgate-route', 'x-tollgate-cost',
+  'x-tollgate-cache', 'x-tollgate-job-id', 'x-tollgate-max-tokens', 'x-tollgate-dropped-params',
+  'x-ratelimit-limit-requests',
   'x-ratelimit-limit-tokens', 'x-ratelimit-remaining-requests', 'x-ratelimit-remaining-tokens',
   'x-ratelimit-reset-requests', 'x-ratelimit-reset-tokens'
 ]
@@ -23,7 +24,7 @@ export default fp<CorsOptions>(async (app, { origins }) => {
   await app.register(cors, {
     origin: origins.includes('*') ? '*' : [...origins],
     credentials: false,
-    methods: ['GET', 'HEAD', 'POST'],
+    methods: ['GET', 'HEAD', 'POST', 'DELETE'],
     exposedHeaders,
     maxAge: 3600,
     strictPreflight: false

@@ -8,9 +8,11 @@ declare module 'fastify' {
   }
 }
 
-/** Registered before all that has routes, to see each. */
+/** Registered before all that has routes, to see each. CORS has a route `OPTIONS *`, which serves no path. */
 export default fp(async app => {
   const table = createRouteTable()
   app.decorate('routeTable', table)
-  app.addHook('onRoute', ({ method, url }) => { table.add([method].flat(), url) })
+  app.addHook('onRoute', ({ method, url }) => {
+    table.add([method].flat().filter(name => name !== 'OPTIONS'), url)
+  })
 }, { name: 'route-table' })
