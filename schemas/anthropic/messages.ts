@@ -119,7 +119,7 @@ export type MessageUsage = Static<typeof MessageUsage>
 const open = { additionalProperties: true }
 
 const MessageBlock = Tagged('type', [
-  Type.Object({ type: Type.Literal('text'), text: Type.String(), citations: Type.Null() }, open),
+  Type.Object({ type: Type.Literal('text'), text: Type.String() }, open),
   Type.Object({ type: Type.Literal('thinking'), thinking: Type.String(), signature: Type.String() }, open),
   Type.Object({ type: Type.Literal('redacted_thinking'), data: Type.String() }, open),
   Type.Object({
@@ -155,7 +155,7 @@ export const CreatedMessage = Type.Object({
     type: 'message',
     role: 'assistant',
     model: 'sandbox-chat',
-    content: [{ type: 'text', text: 'Hello! Bonjour! Hola!', citations: null }],
+    content: [{ type: 'text', text: 'Hello! Bonjour! Hola!' }],
     stop_reason: 'end_turn',
     stop_sequence: null,
     stop_details: null,

@@ -134,7 +134,7 @@ export class MessageStream {
     if (this.#open !== 'text') {
       yield * this.#close()
       this.#open = 'text'
-      const block = { type: 'text', text: '', citations: null } as const
+      const block = { type: 'text', text: '' } as const
       yield { type: 'content_block_start', index: ++this.#index, content_block: block }
     }
     yield { type: 'content_block_delta', index: this.#index, delta: { type: 'text_delta', text } }

@@ -37,7 +37,7 @@ function blocksOf (message: ChatCompletionMessage, isShown: boolean): MessageBlo
   const text = `${content ?? ''}${refusal ?? ''}`
   return [
     ...(thought === null ? [] : [thought]),
-    ...(text === '' ? [] : [{ type: 'text' as const, text, citations: null }]),
+    ...(text === '' ? [] : [{ type: 'text' as const, text }]),
     ...calls.map((call): MessageBlock => {
       const { name, input } = call.type === 'function'
         ? { name: call.function.name, input: toolInput(call.function.arguments) }

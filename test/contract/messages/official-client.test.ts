@@ -47,6 +47,11 @@ for (const isStream of [false, true]) {
     t.match(await ask(own, { ...base, model: 'sandbox-chat' }, isStream), { model: 'sandbox-chat', stop_reason: 'end_turn' })
   })
 
+  t.test(`a text without citations has no such member, which the AI SDK would refuse, ${how}`, async t => {
+    const { content: [text] } = await ask(anthropicAt(sandbox), { ...base, model: 'sandbox-chat' }, isStream)
+    t.same(Object.keys(text ?? {}).sort(), ['text', 'type'])
+  })
+
   t.test(`reasons to stop, ${how}`, async t => {
     openai.server.script(reply({ text: 'Well', finishReason: 'length' }), reply({ text: '', finishReason: 'content_filter' }))
     t.match(await ask(openai.client, base, isStream), { stop_reason: 'max_tokens' })
