@@ -9,27 +9,32 @@ import { wordsOf } from './words.ts'
  * they fit; `variant` varies the rest. Required properties are always present, optional ones if the prompt
  * mentions them or if none is required. Ignores `not`, `if`, `contains`, `patternProperties`,
  * `propertyNames`, dependencies and remote references. Bounded, even against the schema: at most 2,000
- * values, 100 items per array and 10,000 characters per string. No regular expression of the schema is
- * executed.
+ * values, nested 256 deep, 100 items per array and 10,000 characters per string. No regular expression of
+ * the schema is executed.
  */
 export function sampleSchema (schema: unknown, values: PromptValues, variant: number): unknown {
   const mentioned = new Set(wordsOf(values.text))
-  const sampling = { root: schema, active: new Set(['#']), remaining: maxValues, values, mentioned }
+  const sampling = { root: schema, active: new Set(['#']), remaining: maxValues, depth: 0, values, mentioned }
   return sampleValue({ schema, name: 'value', variant }, sampling)
 }
 
 interface Task { schema: unknown, name: string, variant: number }
 
-interface Sampling extends Scope { values: PromptValues, mentioned: ReadonlySet<string> }
+interface Sampling extends Scope { depth: number, values: PromptValues, mentioned: ReadonlySet<string> }
 
 const maxValues = 2_000
 const maxItems = 100
+/** The nesting of a request has the same limit, so only schemas that require themselves reach it. */
+const maxDepth = 256
 
 function sampleValue ({ schema: nested, name, variant }: Task, sampling: Sampling): unknown {
+  if (sampling.depth >= maxDepth) return null
   const { schema, refs } = flatten(nested, sampling)
   const added = refs.filter(ref => !sampling.active.has(ref))
   for (const ref of added) sampling.active.add(ref)
+  sampling.depth++
   const value = sampleFlat({ schema, name, variant }, sampling)
+  sampling.depth--
   for (const ref of added) sampling.active.delete(ref)
   return value
 }

@@ -126,6 +126,16 @@ t.test('reads a value as one kind only', async t => {
   t.match(sampleSchema(schema, extractValues('On 2026-05-01 at https://example.org:8080/9, for 12 people'), 0), { guests: 12 })
 })
 
+t.test('a schema that requires itself has a value of bounded depth', async t => {
+  const itself = { type: 'object', properties: { a: { $ref: '#' } }, required: ['a'] }
+  const lists = { type: 'array', minItems: 1, items: { $ref: '#' } }
+  const twice = { anyOf: [{ type: 'object', properties: { a: { $ref: '#' }, b: { $ref: '#' } }, required: ['a', 'b'] }] }
+  for (const schema of [itself, lists, twice]) {
+    const text = JSON.stringify(sampleSchema(schema, extractValues('Hello'), 0))
+    t.ok(text.length < 100_000, `${text.length} characters`)
+  }
+})
+
 t.test('omits recursive optional properties', async t => {
   const schema = { type: 'object', properties: { next: { $ref: '#' }, value: { type: 'string' } } }
   t.strictSame(Object.keys(Object(sampleSchema(schema, extractValues('the next one'), 0))), ['value'])
