@@ -1,16 +1,20 @@
 import type { ImageGenerationRequest, ImagesResponse } from '../../schemas/openai/images-generations.ts'
 import type { MediaStore } from '../media/media.ts'
+import { isGptImage } from '../providers/openai/images.ts'
 import type { ImageAnswer } from '../providers/provider-image.ts'
 import type { StoredImage } from './store-images.ts'
 
-/** The response body: addresses of the stored images, or their bytes. */
+/** The response body: addresses of the stored images, their bytes, or both. */
 export async function imagesResponse (
   { request, baseUrl }: { request: ImageGenerationRequest, baseUrl: string },
   answer: Pick<ImageAnswer, 'chosen' | 'usage'>, stored: readonly StoredImage[], media: MediaStore
 ): Promise<ImagesResponse> {
-  const wantsBytes = request.response_format === 'b64_json'
+  const { response_format: form } = request
+  // OpenAI answers for these models with bytes alone, so its clients read nothing else.
+  const hasBytes = form === 'b64_json' || (form == null && isGptImage(request.model))
   const data = await Promise.all(stored.map(async image => ({
-    ...(wantsBytes ? { b64_json: await base64Of(image, media) } : { url: media.url(image.media, baseUrl) }),
+    ...(form === 'b64_json' ? {} : { url: media.url(image.media, baseUrl) }),
+    ...(hasBytes ? { b64_json: await base64Of(image, media) } : {}),
     revised_prompt: image.revisedPrompt ?? request.prompt
   })))
   const { quality, background } = answer.chosen ?? {}

@@ -33,6 +33,19 @@ t.test('images are converted for a provider with other ratios or formats', async
   t.match(await sharp(await image.body.arrayBuffer()).metadata(), { width: 96, height: 64, format: 'webp' })
 })
 
+t.test('a model of the name gpt-image answers with bytes beside the URL, because OpenAI answers with them alone', async t => {
+  for (const [id, form, has] of [
+    ['gpt-image-2', undefined, ['b64_json', 'url']], ['openai/chatgpt-image-latest', undefined, ['b64_json', 'url']],
+    ['gpt-image-2', 'url', ['url']], ['gpt-image-2', 'b64_json', ['b64_json']], ['picture', undefined, ['url']]
+  ] as const) {
+    const shop = await openShop(t, () => made(), { model: { ...perImage, id } })
+    const { status, body } = await post(shop, { model: id, response_format: form })
+    t.equal(status, 200)
+    const { revised_prompt: _, ...image } = body.data[0] ?? {}
+    t.same(Object.keys(image).sort(), has, `${id}, ${form}`)
+  }
+})
+
 t.test('an account without money gets 402 before the provider is called', async t => {
   const dear = { ...images, prices: [] }
   const shop = await openShop(t, ({ body }) => made(Number(body.n)),

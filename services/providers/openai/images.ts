@@ -30,7 +30,7 @@ export function createOpenAIImages (upstream: Upstream, dialect: Dialect): Image
 }
 
 /** These refuse `response_format` and `style` at every provider, and always send bytes. */
-function isGptImage (model: string): boolean {
+export function isGptImage (model: string): boolean {
   return /(^|\/)(chat)?gpt-image/.test(model)
 }
 
