@@ -42,7 +42,8 @@ export function StringEnumOr<const Values extends readonly string[], Schema exte
     type: ['string', 'object'],
     if: { type: 'string' },
     then: StringEnum(values),
-    else: schema
+    // Neither holds for null, which `Nullable` may allow.
+    else: { if: { type: 'object' }, then: schema }
   })
 }
 

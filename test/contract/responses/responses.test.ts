@@ -341,7 +341,7 @@ t.test('what cannot be honoured is refused by the name of its field', async t =>
 })
 
 t.test('a null stands for a field that is absent', async t => {
-  const names = ['background', 'conversation', 'prompt', 'truncation', 'metadata', 'tools']
+  const names = ['background', 'conversation', 'prompt', 'truncation', 'metadata', 'tools', 'tool_choice']
   t.equal((await post(Object.fromEntries(names.map(name => [name, null])))).status, 200)
 })
 
