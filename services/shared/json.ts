@@ -16,9 +16,13 @@ export class JsonText {
     this.#scan = scan
   }
 
-  /** Parses UTF-8 JSON. Throws GatewayError 400 if it is not valid or too deep, 413 for too many values. */
-  static parse (bytes: Buffer): JsonText {
-    if (!isUtf8(bytes)) throw GatewayError.invalidRequest(unreadableBody)
+  /**
+   * Parses UTF-8 JSON, with or without a byte order mark: RFC 8259 lets a parser ignore one, and PowerShell
+   * writes it. Throws GatewayError 400 if it is not valid or too deep, 413 for too many values.
+   */
+  static parse (received: Buffer): JsonText {
+    if (!isUtf8(received)) throw GatewayError.invalidRequest(unreadableBody)
+    const bytes = startsWithMark(received) ? received.subarray(3) : received
     const scan = scanJson(bytes)
     try {
       return new JsonText(bytes, JSON.parse(bytes.toString()), scan)
@@ -75,6 +79,11 @@ export class JsonText {
     }
     return kept.toBytes()
   }
+}
+
+/** Whether a text begins with U+FEFF in UTF-8. */
+function startsWithMark ([first, second, third]: Uint8Array): boolean {
+  return first === 0xef && second === 0xbb && third === 0xbf
 }
 
 /** An object of some of the members of a text, and of new ones. */

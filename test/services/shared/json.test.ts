@@ -46,8 +46,15 @@ t.test('the text after any edits parses to the edited value', async () => {
   fc.assert(same, { numRuns: 200 })
 })
 
+t.test('a byte order mark is no part of the text, so no provider gets it', async t => {
+  const { value, bytes } = parse('\ufeff{"a":1}')
+  t.same(value, { a: 1 })
+  t.equal(bytes.toString(), '{"a":1}')
+  t.equal(edit('\ufeff{"a":1,"b":2}', { b: 3 }), '{"a":1,"b":3}')
+})
+
 t.test('what is not JSON is a 400', async t => {
-  for (const text of ['', '{', '{"a":1}x', 'nul', '{"a":}', '\ufeff{}']) {
+  for (const text of ['', '{', '{"a":1}x', 'nul', '{"a":}', '\ufeff', '\ufeff\ufeff{}', '\uff5b{}']) {
     t.match(thrown(() => parse(text)), { status: 400, type: 'invalid_request_error' }, text)
   }
   t.match(thrown(() => JsonText.parse(Buffer.from([0x22, 0xff, 0x22]))), { status: 400 }, 'invalid UTF-8')
