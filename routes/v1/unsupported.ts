@@ -2,12 +2,15 @@ import { GatewayError } from '../../services/shared/errors.ts'
 
 /** Paths of OpenAI's and Anthropic's APIs that are not served, nor anything below them. */
 export const unsupported: readonly string[] = [
+  '/v1/agents',
   '/v1/assistants',
   '/v1/audio',
   '/v1/batches',
   '/v1/chatkit',
   '/v1/containers',
+  '/v1/content_provenance_checks',
   '/v1/conversations',
+  '/v1/decisions',
   '/v1/edits',
   '/v1/embeddings',
   '/v1/engines',
@@ -17,6 +20,7 @@ export const unsupported: readonly string[] = [
   '/v1/fine_tuning',
   '/v1/images/edits',
   '/v1/images/variations',
+  '/v1/live',
   '/v1/messages/batches',
   '/v1/moderations',
   '/v1/organization',
@@ -24,14 +28,18 @@ export const unsupported: readonly string[] = [
   '/v1/realtime',
   '/v1/responses/compact',
   '/v1/responses/{id}/cancel',
+  '/v1/safety',
   '/v1/skills',
   '/v1/threads',
   '/v1/uploads',
+  '/v1/vaults',
   '/v1/vector_stores',
   '/v1/videos/characters',
   '/v1/videos/edits',
   '/v1/videos/extensions',
-  '/v1/videos/{id}/remix'
+  '/v1/videos/{id}/remix',
+  '/v1/webhook_endpoints',
+  '/v1/webhook_event_types'
 ]
 
 const patterns = unsupported.map(path => new RegExp(`^${path.replace('{id}', '[^/]+')}(?:/|$)`))
