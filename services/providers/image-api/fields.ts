@@ -19,7 +19,7 @@ const pricedFields = folded(
   'resolution', 'samples', 'steps', 'tools', 'webhook', 'webhook_url', 'width',
   'num_images_per_prompt', 'max_images', 'sequential_image_generation', 'sequential_image_generation_options', 'upscale',
   'high_resolution', 'image_config', 'service_tier', 'models', 'route', 'preset', 'plugins', 'fallbacks', 'lora', 'loras',
-  'svg', 'frame_count', 'model_list', 'user_config', 'api_base', 'base_url', 'api_key', 'litellm_params', 'extra_body', 'provider_options'
+  'svg', 'frame_count', 'complexity', 'prompt_rewriter', 'model_list', 'user_config', 'api_base', 'base_url', 'api_key', 'litellm_params', 'extra_body', 'provider_options'
 )
 
 /** Some servers ignore the case of names. */

@@ -20,10 +20,10 @@ t.test('passes on all but the fields that are handled, refused or change the pri
 })
 
 t.test('passes on no field that a server may read as one that costs more or runs another model', async t => {
-  const risky = { N: 10, Quality: 'hd', Models: ['dear'], numImages: 4, 'max-images': 4, service_tier: 'priority', seed: 3 }
+  const risky = { N: 10, Quality: 'hd', Models: ['dear'], numImages: 4, 'max-images': 4, service_tier: 'priority', complexity: 'high', seed: 3 }
   const { passed, dropped } = withoutFields({ model: 'm', prompt: 'A fox', ...risky }, [])
   t.same(passed, { seed: 3 })
-  t.same(dropped, ['Quality', 'Models', 'numImages', 'max-images', 'service_tier'])
+  t.same(dropped, ['Quality', 'Models', 'numImages', 'max-images', 'service_tier', 'complexity'])
 })
 
 t.test('passes on known fields only, and never reports the ones the gateway emulates', async t => {
