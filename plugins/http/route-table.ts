@@ -13,6 +13,6 @@ export default fp(async app => {
   const table = createRouteTable()
   app.decorate('routeTable', table)
   app.addHook('onRoute', ({ method, url }) => {
-    table.add([method].flat().filter(name => name !== 'OPTIONS'), url)
+    if (url !== '*') table.add([method].flat(), url)
   })
 }, { name: 'route-table' })
