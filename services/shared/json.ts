@@ -22,7 +22,8 @@ export class JsonText {
    */
   static parse (received: Buffer): JsonText {
     if (!isUtf8(received)) throw GatewayError.invalidRequest(unreadableBody)
-    const bytes = startsWithMark(received) ? received.subarray(3) : received
+    const hasMark = received[0] === 0xef && received[1] === 0xbb && received[2] === 0xbf
+    const bytes = hasMark ? received.subarray(3) : received
     const scan = scanJson(bytes)
     try {
       return new JsonText(bytes, JSON.parse(bytes.toString()), scan)
@@ -79,11 +80,6 @@ export class JsonText {
     }
     return kept.toBytes()
   }
-}
-
-/** Whether a text begins with U+FEFF in UTF-8. */
-function startsWithMark ([first, second, third]: Uint8Array): boolean {
-  return first === 0xef && second === 0xbb && third === 0xbf
 }
 
 /** An object of some of the members of a text, and of new ones. */
