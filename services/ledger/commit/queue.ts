@@ -109,24 +109,26 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
   }
 
   function end (batch: QueuedBatch, { waiting, lost }: Written): void {
-    if (lost.length > 0) batch.done.reject(new AggregateError(lost, `${lost.length} settlements could not be booked`))
     queue.unflushed -= batch.size - waiting.length
-    if (waiting.length === 0) batch.done.resolve()
-    else park(batch, waiting)
+    const rest = waiting.length === 0 ? Promise.resolve() : park(waiting)
+    batch.done.resolve(rest.then(() => {
+      if (lost.length > 0) throw new AggregateError(lost, `${lost.length} settlements could not be booked`)
+    }))
     batch.attempt.resolve()
   }
 
-  function park (batch: QueuedBatch, waiting: readonly Settlement[]): void {
+  /** Resolves once they are written. */
+  function park (waiting: readonly Settlement[]): Promise<void> {
     parked ??= newBatch(null)
     for (const settlement of waiting) parked.settlements.push(settlement)
     parked.size += waiting.length
     addPayers(parkedPayers, waiting)
-    batch.done.resolve(parked.done.promise)
     cancelParked ??= timers.after(lockedPauseMs, () => {
       cancelParked = null
       isParkedDue = true
       wake(0)
     })
+    return parked.done.promise
   }
 
   /** What is parked is older than all batches. Returns false if the database is away. */

@@ -144,6 +144,23 @@ t.test('settlements of a locked account are parked, and hold nothing else up', a
   t.same(given.at(-2), ['locked'], 'before newer batches')
 })
 
+t.test('beside one that can never be booked, what is parked counts as written only once it is', async t => {
+  let isLocked = true
+  const { queue, advance } = createTest(async ({ settlements }) => {
+    return isLocked ? { waiting: settlements.slice(1), lost: [new Error('rejected')] } : {}
+  })
+  queue.settle(hold, charge(1)).catch(() => {})
+  let ended = 'not yet'
+  queue.settle(hold, charge(2)).then(() => { ended = 'written' }, () => { ended = 'rejected' })
+  await advance(20)
+  t.equal(queue.unflushed, 1)
+  t.equal(ended, 'not yet')
+  isLocked = false
+  await advance(1000)
+  t.equal(queue.unflushed, 0)
+  t.equal(ended, 'rejected')
+})
+
 t.test('many that are parked are written one batch after the other', async t => {
   let isLocked = true
   const { queue, batches, advance } = createTest(async ({ settlements }) =>
