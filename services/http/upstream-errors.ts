@@ -31,8 +31,9 @@ const answers: Readonly<Record<UpstreamErrorKind, (error: UpstreamError) => Gate
     { status: 504, code: 'upstream_timeout', cause: error }),
   network: error => GatewayError.badGateway('The provider cannot be reached.',
     { code: 'upstream_unreachable', cause: error }),
-  bad_reply: error => GatewayError.badGateway('The provider\'s answer cannot be used.',
-    { code: 'upstream_bad_reply', cause: error }),
+  bad_reply: error => GatewayError.badGateway(isFailure(error.details.status)
+    ? `The provider failed${statusOf(error.details.status)}.`
+    : 'The provider\'s answer cannot be used.', { code: 'upstream_bad_reply', cause: error }),
   aborted: error => new GatewayError(499, 'invalid_request_error', 'The request was cancelled by the client.',
     { code: 'request_cancelled', cause: error })
 }
@@ -55,5 +56,7 @@ function retryHeaders ({ details }: UpstreamError): Record<string, string> {
 }
 
 const defaultRetryAfterMs = 1000
+
+const isFailure = (status = 200): boolean => status >= 400
 
 const statusOf = (status: number | undefined): string => status === undefined ? '' : ` (HTTP ${status})`
