@@ -254,7 +254,10 @@ function madeOf (
   return { model, provider, upstreamModel, ...more, images, headers, answer: { chosen, usage } }
 }
 
+/** Resolves like `work`, or rejects with the reason of `signal` as soon as that aborts; `work` goes on. */
 async function unlessAborted<Result> (work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  // It may fail after the abort, when nobody awaits it, which must not end the process.
+  work.catch(() => {})
   if (signal.aborted) throw signal.reason
   const aborted = Promise.withResolvers<never>()
   const abort = (): void => aborted.reject(signal.reason)
