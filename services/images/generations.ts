@@ -33,11 +33,11 @@ interface ImageOrder {
   signal: AbortSignal
 }
 
-/** What a generation reports of its work. */
+/** The steps that a generation reports while it runs. */
 export interface GenerationSteps {
   /** Records what was made, before it is charged. Throws GatewayError 503 if another node has given it up. */
   record (made: Made): Promise<void>
-  /** Takes what resolves when the charge is on disk, and waits for it. Throws like `record`. */
+  /** Ends the generation once `booked` resolves, when the charge is on disk. Throws like `record`. */
   charge (booked: Promise<void>): Promise<void>
 }
 
@@ -46,7 +46,7 @@ const pruneEveryMs = 3_600_000
 const watchMs = 500
 const maxRounds = 5
 const longestPauseMs = 2_000
-/** A client gets its error though the database is away. */
+/** How long the error of a client waits until it is recorded, while the database is away. */
 const maxFailMs = 500
 
 /**
@@ -78,7 +78,7 @@ export function createGenerations (
 
   const write = (work: () => Promise<unknown>): Promise<unknown> => insist(work).catch(onError)
 
-  /** Ends what was left running: it is kept if its charge is in the books, else lost. */
+  /** Ends a generation whose node is gone: it is kept if its charge is in the ledger, else it is lost. */
   async function endLost (id: string): Promise<void> {
     const nowMs = store.clock()
     reportSuspended(await rows.endLost(id, lostWithNode(), { nowMs, expiresAt: nowMs + keepMs }))
@@ -128,12 +128,12 @@ export function createGenerations (
       throw tooManyAtOnce()
     },
     /**
-     * Runs a new generation. What `work` records counts as made once its charge is on disk: a node that dies
-     * in between gives nothing away. If `work` throws after that, other requests get it all the same.
+     * Runs a new generation. It succeeds once the charge of what `work` has recorded is on disk: a node that
+     * dies in between gives nothing away. If `work` throws after that, other requests still get the images.
      */
     async run (id: string, work: (steps: GenerationSteps) => Promise<Made>): Promise<Made> {
       let recorded: Made | null = null
-      /** Whether it counts as made. */
+      /** Resolves with whether it succeeded, once it is charged or the node closes. */
       let charging: Promise<boolean> | null = null
       const steps: GenerationSteps = {
         async record (made) {
@@ -142,17 +142,19 @@ export function createGenerations (
         },
         async charge (booked) {
           charging = Promise.race([booked, closing.promise]).then(async () => {
-            // Without this write, the next request looks into the books.
-            return closed || await write(() => rows.succeed(id, store.clock() + keepMs)) !== false
+            // What is not written here, the next request reads from the ledger.
+            if (closed) return true
+            return await write(() => rows.succeed(id, store.clock() + keepMs)) !== false
           })
           await booked
           if (!await charging) throw lostWithNode()
         }
       }
       const made = work(steps).catch(async (error: unknown) => {
-        // Clients that wait at other nodes begin it again there.
-        const answer = isDraining() ? lostWithNode() : errorAnswer(error)
-        const fail = () => rows.fail(id, answer, store.clock(), mediaOf(recorded))
+        const answer = errorAnswer(error)
+        // The node is closing: clients that wait at other nodes start it again there.
+        const failure = isDraining() && answer.status === 503 ? lostWithNode() : answer
+        const fail = () => rows.fail(id, failure, store.clock(), mediaOf(recorded))
         if (charging === null) await Promise.race([write(fail), sleep(maxFailMs, undefined, { ref: false })])
         throw error
       })
@@ -172,15 +174,12 @@ export function createGenerations (
     /** Waits for a generation of any node. Null if it was lost with its node; throws what it failed with. */
     async wait (id: string, signal: AbortSignal): Promise<Made | null> {
       const here = running.get(id)
-      if (here !== undefined) return await here
+      if (here !== undefined) return await here.catch(nullIfLost)
       for (;;) {
         const found = await rows.get(id)
         if (found === undefined) return null
         if (found.state === 'succeeded') return found.made
-        if (found.failure !== null) {
-          if (found.failure.code === lostCode) return null
-          throw found.failure
-        }
+        if (found.failure !== null) return nullIfLost(found.failure)
         const isStarting = running.has(id) || starting.has(id)
         if (found.owner === node ? !isStarting : isDead(found)) await endLost(id)
         else await sleep(watchMs, undefined, { signal })
@@ -213,4 +212,10 @@ const lostCode = 'generation_lost'
 
 function lostWithNode (): GatewayError {
   return GatewayError.unavailable('The node that generated the images failed.', { code: lostCode })
+}
+
+/** Null for the failure of `lostWithNode`; throws any other. */
+function nullIfLost (error: unknown): null {
+  if (error instanceof GatewayError && error.code === lostCode) return null
+  throw error
 }

@@ -46,6 +46,7 @@ export function isUnsure ({ sent, details: { status } }: UpstreamError): boolean
 /** What a failure says about the deployment. A rate limit and a missing model are a pause, not a failure. */
 export function blameOf (error: UpstreamError): 'works' | 'fails' | 'nothing' {
   const { kind, details } = error
+  if (isUntranslatable(error)) return 'nothing'
   if (details.shouldRetry === false || kind === 'aborted' || kind === 'rate' || isMissingModel(error)) return 'nothing'
   return kind === 'bad_request' || kind === 'moderated' || kind === 'too_large' ? 'works' : 'fails'
 }
@@ -77,12 +78,15 @@ const byUse: readonly UpstreamErrorKind[] = [
 ]
 
 /**
- * The failure to report when all candidates have failed; undefined when there was none. Of several
- * retry-afters the soonest counts: one deployment that works is enough.
+ * The failure to report when all candidates have failed; undefined when there was none. What the API of one
+ * provider lacks is the reason only if no other was called. Of several retry-afters the soonest counts: one
+ * deployment that works is enough.
  */
 export function mostTelling (failures: readonly UpstreamError[]): UpstreamError | undefined {
   const rank = ({ kind }: UpstreamError) => byUse.indexOf(kind)
-  const [first, ...others] = failures.toSorted((one, other) => rank(one) - rank(other))
+  const called = failures.filter(error => !isUntranslatable(error))
+  const telling = called.length > 0 ? called : failures
+  const [first, ...others] = telling.toSorted((one, other) => rank(one) - rank(other))
   if (first === undefined) return undefined
   const alike = [first, ...others].filter(({ kind }) => kind === first.kind)
   const waits = alike.map(({ details }) => details.retryAfterMs).filter(ms => ms !== undefined)

@@ -228,6 +228,46 @@ forEachEngine(t, 'clients at other nodes begin again what a closing node had beg
   t.strictSame(await checkLedger(other.gateway.app.store), [])
 })
 
+t.test('a client may leave while the generation that it joins is looked up', async t => {
+  const database = await createDatabase(t, 'postgres')
+  const store = await database.open()
+  const shop = await openShop(t, () => made(), { database })
+  const { url, headers } = shop.gateway
+  const ask = async (signal?: AbortSignal) => {
+    const { statusCode, body } = await request(`${url}/images/generations`, {
+      method: 'POST',
+      headers: { ...headers, 'idempotency-key': 'mine' },
+      body: JSON.stringify({ model: 'picture', prompt: 'A fox' }),
+      signal: signal ?? null
+    })
+    await body.dump()
+    return statusCode
+  }
+  t.equal(await ask(), 200)
+  // It runs on another node.
+  await store.run("insert into node (id, epoch, heartbeat_at) values ('other', 1, now_ms())")
+  await store.run("update generation set state = 'running', owner = 'other', result = null, expires_at = null")
+  const [locked, unlocked] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const locking = store.transaction(async queries => {
+    await queries.run('update generation set delivered = delivered')
+    locked.resolve()
+    await unlocked.promise
+  })
+  await locked.promise
+  const client = new AbortController()
+  const left = ask(client.signal)
+  await until(() => shop.gateway.app.running.size === 1)
+  await sleep(100)
+  client.abort()
+  await t.rejects(left)
+  await sleep(100)
+  unlocked.resolve()
+  await locking
+  await until(() => shop.gateway.app.running.size === 0)
+  await sleep(100)
+  t.equal(shop.server.seen.length, 1)
+})
+
 t.test('a request that arrives while the node stops is refused before it costs anything', async t => {
   const shop = await openShop(t, () => made())
   await shop.gateway.app.images.close()

@@ -23,13 +23,13 @@ const made: Made = {
   images: []
 }
 
-function nodesOn (t: Test, store: Store) {
+function nodesOn (t: Test, store: Store, isDraining = () => false) {
   return (node: string) => {
     const generations = createGenerations({
       store,
       node,
       takeoverMs,
-      isDraining: () => false,
+      isDraining,
       onError: error => t.comment(error),
       reportSuspended: () => {}
     })
@@ -50,6 +50,7 @@ forEachEngine(t, 'a node that was frozen before it recorded its images does not 
   const [one, other, third] = [start('one'), start('other'), start('third')]
   const thawed = Promise.withResolvers<void>()
   const { id } = await one.find(order, one.waiters.acquire())
+  t.match(await one.find(order, one.waiters.acquire()), { id, isNew: false })
   let isRecorded = false
   const running = one.run(id, async steps => {
     await thawed.promise
@@ -64,7 +65,9 @@ forEachEngine(t, 'a node that was frozen before it recorded its images does not 
   }
   const waits = await Promise.allSettled([other, third].map(node => node.wait(id, signal)))
   t.match(waits, [{ value: null }, { value: null }], 'all that wait for it begin again')
+  const joined = one.wait(id, signal)
   thawed.resolve()
+  t.equal(await joined, null, 'also at the node itself')
   await t.rejects(running, { code: 'generation_lost' })
   t.equal(isRecorded, false)
 })
@@ -194,4 +197,19 @@ forEachEngine(t, 'a client whose generation was lost waits for its next one', as
   await one.run(first.id, async () => { throw GatewayError.unavailable('lost') }).catch(() => {})
   const { id } = await one.find(order, waiterId)
   t.match(await one.waiters.of([id]), [{ id: waiterId, work: id }])
+})
+
+forEachEngine(t, 'a node that drains passes on what is wrong with a request, and is the reason of its own failures', async (t, { open }) => {
+  const store = await open()
+  const start = nodesOn(t, store, () => true)
+  const [one, other] = [start('one'), start('other')]
+  await beat(store, 'one', 0)
+  const failing = async (name: string, error: GatewayError) => {
+    const { id } = await one.find({ ...order, identity: { ...order.identity, key: name } }, one.waiters.acquire())
+    await t.rejects(one.run(id, () => Promise.reject(error)), error)
+    return id
+  }
+  const refused = await failing('refused', GatewayError.invalidRequest('A picture of what?'))
+  await t.rejects(other.wait(refused, signal), { status: 400, message: 'A picture of what?' })
+  t.equal(await other.wait(await failing('closed', GatewayError.unavailable('Closing.')), signal), null)
 })

@@ -21,6 +21,7 @@ t.test('a provider may have worked on what it did not refuse', async t => {
 
 t.test('a deployment is not blamed for the request, for its rate, or for what the client does', async t => {
   t.equal(blameOf(failure('bad_request', { status: 400 })), 'works')
+  t.equal(blameOf(failure('bad_request', {}, 'no')), 'nothing', 'it was not called')
   t.equal(blameOf(failure('rate', { status: 429 })), 'nothing')
   t.equal(blameOf(failure('aborted', {})), 'nothing')
   t.equal(blameOf(failure('bad_reply', { status: 500, shouldRetry: false })), 'nothing')
@@ -37,6 +38,9 @@ t.test('of several failures the one is told that helps most, with the soonest ti
   t.match(mostTelling([auth, ...rates, network]), { kind: 'rate', details: { status: 429, retryAfterMs: 700 } })
   const without = failure('overloaded', { status: 503 })
   t.equal(mostTelling([network, without]), without)
+  const unsent = failure('bad_request', {}, 'no')
+  t.equal(mostTelling([unsent, without]), without, 'that one API lacks something is no reason if another was asked')
+  t.equal(mostTelling([unsent]), unsent)
 })
 
 t.test('a missing model is told from other things that a client names', async t => {
