@@ -36,7 +36,7 @@ export function createWaitingClients ({ store, node, kind, takeoverMs }: Waiting
   let count = 0
 
   async function add (queries: Queries, work: string, waiterId: string): Promise<void> {
-    // It may have waited for work that was lost with its node.
+    // A client whose work was lost waits for its replacement under the same id.
     await queries.run(`
       insert into waiter (id, work, node) values ($1, $2, $3)
       on conflict (id) do update set work = excluded.work`, [waiterId, work, node])
@@ -72,9 +72,14 @@ export function createWaitingClients ({ store, node, kind, takeoverMs }: Waiting
       const isAlive = isOwn || (heartbeatAt !== null && heartbeatAt > arrivedAt)
       return isAlive && nowMs - arrivedAt >= losingMs ? 'waits' : 'unsure'
     },
-    /** Records all clients that wait here again, after other nodes may have taken this one for dead. */
+    /** Records the clients that wait here again, after other nodes may have taken this one for dead. */
     async restore (): Promise<void> {
-      for (const [waiterId, work] of waiting) if (work !== null) await add(store, work, waiterId)
+      for (const [waiterId, work] of waiting) {
+        if (work === null) continue
+        // A client that is recorded may wait for other work by now.
+        await store.run(
+          'insert into waiter (id, work, node) values ($1, $2, $3) on conflict do nothing', [waiterId, work, node])
+      }
     },
     /** Deletes the waiters of dead nodes. Returns what they waited for. */
     async forget (queries: Queries, dead: readonly string[]): Promise<string[]> {

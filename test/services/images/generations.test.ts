@@ -199,13 +199,14 @@ forEachEngine(t, 'a client whose generation was lost waits for its next one', as
   t.match(await one.waiters.of([id]), [{ id: waiterId, work: id }])
 })
 
-forEachEngine(t, 'a node that drains passes on what is wrong with a request, and is the reason of its own failures', async (t, { open }) => {
+forEachEngine(t, 'a node that drains passes on a refusal, and counts as lost for its own failures', async (t, { open }) => {
   const store = await open()
   const start = nodesOn(t, store, () => true)
   const [one, other] = [start('one'), start('other')]
   await beat(store, 'one', 0)
-  const failing = async (name: string, error: GatewayError) => {
-    const { id } = await one.find({ ...order, identity: { ...order.identity, key: name } }, one.waiters.acquire())
+  const failing = async (key: string, error: GatewayError) => {
+    const named = { ...order, identity: { ...order.identity, key } }
+    const { id } = await one.find(named, one.waiters.acquire())
     await t.rejects(one.run(id, () => Promise.reject(error)), error)
     return id
   }
