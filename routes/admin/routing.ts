@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { errorResponses } from '../../schemas/openai/error.ts'
 import { RoutingComparison, RoutingComparisonQuestion } from '../../schemas/openai/routing.ts'
-import { checkRoutedRequest } from '../../services/chat/request-checks.ts'
+import { checkChatRequest } from '../../services/chat/request-checks.ts'
 import { comparePolicies } from '../../services/routing/compare-policies.ts'
 
 /** `POST /admin/routing/comparisons`: the same as under `/v1`, among all models. */
@@ -14,7 +14,7 @@ const routing: FastifyPluginAsyncTypebox = async app => {
       response: { 200: RoutingComparison, ...errorResponses }
     }
   }, async ({ body, actor }) => {
-    checkRoutedRequest({ ...body, model: 'auto' })
+    checkChatRequest({ ...body, model: 'auto' })
     return comparePolicies(app.router, body, { key: actor.id, mayUse: () => true, availableNano: null })
   })
 }

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { errorResponses } from '../../schemas/openai/error.ts'
 import { RoutingComparison, RoutingComparisonQuestion } from '../../schemas/openai/routing.ts'
 import { leastMeans } from '../../services/billing/max-cost.ts'
-import { checkRoutedRequest } from '../../services/chat/request-checks.ts'
+import { checkChatRequest } from '../../services/chat/request-checks.ts'
 import { comparePolicies } from '../../services/routing/compare-policies.ts'
 
 /** `POST /routing/comparisons`: the decision of every policy, among the models that the key may use. */
@@ -16,7 +16,7 @@ const routingComparisons: FastifyPluginAsyncTypebox = async app => {
       response: { 200: RoutingComparison, ...errorResponses }
     }
   }, async ({ body, apiKey, jsonText }) => {
-    checkRoutedRequest({ ...body, model: 'auto' })
+    checkChatRequest({ ...body, model: 'auto' })
     const { availableNano } = await leastMeans(app.ledger, apiKey.chainAt(app.store.clock()))
     return comparePolicies(app.router, body, {
       key: apiKey.id, mayUse: model => apiKey.mayUse(model), bodyBytes: jsonText.bytes.length, availableNano

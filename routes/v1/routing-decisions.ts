@@ -2,9 +2,11 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { errorResponses } from '../../schemas/openai/error.ts'
 import { RoutingDecision, RoutingQuestion } from '../../schemas/openai/routing.ts'
 import { leastMeans } from '../../services/billing/max-cost.ts'
-import { checkRoutedRequest } from '../../services/chat/request-checks.ts'
+import { checkChatRequest } from '../../services/chat/request-checks.ts'
+import { isPolicy } from '../../services/requests/candidates.ts'
 import { readRequestOptions } from '../../services/requests/request-headers.ts'
 import { toDecisionResponse } from '../../services/routing/decision-response.ts'
+import { GatewayError } from '../../services/shared/errors.ts'
 
 /**
  * `POST /routing/decisions`: the decision for a chat completion with this body; calls no provider, costs
@@ -20,7 +22,11 @@ const routingDecisions: FastifyPluginAsyncTypebox = async app => {
       response: { 200: RoutingDecision, ...errorResponses }
     }
   }, async ({ body, apiKey, headers, jsonText }) => {
-    checkRoutedRequest(body)
+    checkChatRequest(body)
+    if (!isPolicy(body.model)) {
+      throw GatewayError.invalidRequest('Only requests to `auto` and other policies are routed; this one names a model.',
+        { param: 'model' })
+    }
     const { availableNano } = await leastMeans(app.ledger, apiKey.chainAt(app.store.clock()))
     const decision = app.router.decide({
       request: body,

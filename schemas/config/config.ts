@@ -29,7 +29,7 @@ export const PolicyEntry = Type.Object({
     maxItems: 1000,
     default: ['*'],
     description: 'Ids of the chat models to choose from, `*` for any text. A pattern leaves out classifiers, research ' +
-      'models, deprecated ones, dated twins, free trials and the sandbox, unless it matches nothing else.'
+      'models, deprecated ones, dated or faster twins, free trials and the sandbox, unless it matches nothing else.'
   }),
   cost_weight: weight('cost'),
   latency_weight: weight('latency'),

@@ -13,7 +13,7 @@ export const ImageGenerationRequest = Type.Object({
   n: Type.Optional(Nullable(Type.Integer({ minimum: 1, maximum: 10 }))),
   size: Type.Optional(Nullable(Type.String({ description: '`<width>x<height>` in pixels, or `auto`.' }))),
   quality: Type.Optional(Nullable(StringEnum(['standard', 'hd', 'low', 'medium', 'high', 'xhigh', 'max', 'auto']))),
-  /** If absent: `url`; for models of the name gpt-image also `b64_json`, which OpenAI's clients read. */
+  /** If absent: `url`, and for models named `gpt-image-*` also `b64_json`, which OpenAI's clients read. */
   response_format: Type.Optional(Nullable(StringEnum(['url', 'b64_json']))),
   output_format: Type.Optional(Nullable(StringEnum(['png', 'jpeg', 'webp']))),
   output_compression: Type.Optional(Nullable(Type.Integer({ minimum: 0, maximum: 100 }))),

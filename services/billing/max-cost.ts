@@ -22,7 +22,7 @@ interface MaxCostInput {
   request: ChatCompletionRequest | CompletionRequest
   /** The length of the body as received. */
   bodyBytes: number
-  /** The most tokens that its prompt may have, for one that is priced at many models; absent: computed. */
+  /** The bound of its prompt in tokens, if the caller has computed it for many models. */
   promptTokens?: number
   model: Pick<ModelConfig, 'contextWindow' | 'maxOutput'>
   price: TokenPrice

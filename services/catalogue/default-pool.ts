@@ -78,14 +78,15 @@ function fitnessByName (provider: string, model: string): Fitness {
   return rule?.fitness ?? 'curated'
 }
 
+/** The fitness, by its catalogue entry, of a model that its name does not rule out. */
 function fitnessByCatalogue (provider: string, model: string, names: ReadonlySet<string>): Fitness {
   if (isSuperseded(provider, model, names)) return 'other'
-  // NVIDIA's hosted models are for prototypes, with 40 requests a minute.
+  // What costs nothing is a trial: NVIDIA's hosted models, for example, allow 40 requests a minute.
   const price = catalogueModel(provider, model)?.price
   return price?.inputPico === 0 && price.outputPico === 0 ? 'trial' : 'curated'
 }
 
-/** Deprecated, or a dated or preview release of a model that is on offer under its plain name. */
+/** Deprecated, or a dated, preview or faster release of a model that is on offer under its plain name. */
 function isSuperseded (provider: string, model: string, names: ReadonlySet<string>): boolean {
   if (catalogueModel(provider, model)?.deprecated === true) return true
   if (isFasterEdition(provider, model, names)) return true

@@ -27,12 +27,6 @@ export function checkChatRequest (request: ChatCompletionRequest): void {
   }
 }
 
-/** Checks a chat request whose decision is asked for. Throws GatewayError (400). */
-export function checkRoutedRequest (request: ChatCompletionRequest): void {
-  checkChatRequest(request)
-  if (!isPolicy(request.model)) refuse('model', 'Only requests to `auto` and other policies are routed; this one names a model.')
-}
-
 /** Checks what the schema cannot say about a text completion request. Throws GatewayError (400). */
 export function checkCompletionRequest (request: CompletionRequest): void {
   checkStreamOptions(request)

@@ -37,8 +37,8 @@ export function createUnmetParameters (providerOf: (id: string) => Provider | un
   }
 }
 
-/** Values that ask for what a model does anyway; see `asksNothing`. */
-const usual: Readonly<Record<string, unknown>> = {
+/** The values by which models work if none is given; `asksNothing` knows the others. */
+const defaults: Readonly<Record<string, unknown>> = {
   temperature: 1,
   top_p: 1,
   n: 1,
@@ -51,9 +51,9 @@ const usual: Readonly<Record<string, unknown>> = {
   verbosity: 'medium'
 }
 
-/** Whether a model that drops a parameter answers as if it had taken it. */
+/** Whether the answer is the same if a model drops the parameter. */
 function asksNothing (name: string, value: unknown): boolean {
-  if (value == null || value === usual[name]) return true
+  if (value == null || value === defaults[name]) return true
   if (name === 'modalities') return Array.isArray(value) && !value.includes('audio')
   if (name === 'service_tier') return value === 'auto' || value === 'default'
   if (name === 'response_format') return isObject(value) && value.type === 'text'

@@ -57,6 +57,6 @@ function retryHeaders ({ details }: UpstreamError): Record<string, string> {
 
 const defaultRetryAfterMs = 1000
 
-const isFailure = (status = 200): boolean => status >= 400
+const isFailure = (status: number | undefined): boolean => status !== undefined && status >= 400
 
 const statusOf = (status: number | undefined): string => status === undefined ? '' : ` (HTTP ${status})`

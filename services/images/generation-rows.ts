@@ -1,7 +1,7 @@
 import type { WaitingClients } from '../joins/waiting-clients.ts'
 import type { KnownWork } from '../joins/joinable.ts'
 import type { ImageAnswer } from '../providers/provider-image.ts'
-import { isSettled } from '../ledger/hold/is-settled.ts'
+import { countsAsCharged } from '../ledger/hold/counts-as-charged.ts'
 import { createJobHolds, type Booking } from '../ledger/hold/job-holds.ts'
 import type { EntryRow } from '../ledger/sql/rows.ts'
 import { expireMedia } from '../media/rows.ts'
@@ -14,9 +14,9 @@ export interface Made {
   provider: string | null
   upstreamModel: string | null
   headers: Record<string, string>
-  /** What was charged, in nano-USD. */
+  /** What the account is charged, in nano-USD. */
   costNano: number
-  /** What it is charged to; null if nothing was held. */
+  /** The hold and the posting of the charge; null if nothing was held. */
   booking: Booking | null
   answer: Pick<ImageAnswer, 'chosen' | 'usage'>
   /** Ids of the stored media. */
@@ -168,7 +168,7 @@ export function createGenerationRows (store: Store, node: string, waiters: Waiti
         const suspended = booking === null
           ? []
           : await holds.suspend(queries, booking.hold, booking.posting, nowMs)
-        const isCharged = booking !== null && await isSettled(queries, booking.hold.id)
+        const isCharged = booking !== null && await countsAsCharged(queries, booking.hold.id)
         if (isCharged) await succeed(queries, id, expiresAt)
         else await fail(queries, id, error, nowMs, mediaOf(made))
         return suspended

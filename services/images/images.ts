@@ -256,7 +256,7 @@ function madeOf (
 
 /** Resolves like `work`, or rejects with the reason of `signal` as soon as that aborts; `work` goes on. */
 async function unlessAborted<Result> (work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  // It may fail after the abort, when nobody awaits it, which must not end the process.
+  // Its rejection is handled even if it comes after the abort. Node.js ends a process for an unhandled one.
   work.catch(() => {})
   if (signal.aborted) throw signal.reason
   const aborted = Promise.withResolvers<never>()

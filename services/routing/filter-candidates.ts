@@ -38,7 +38,7 @@ export function filterCandidates (
   const { ceilingNano } = policy.config
   const isWithinCeiling = limitCheck(routing, ceilingNano)
   const isPayable = limitCheck(routing, creditNano)
-  const held = context.request.maxTokens ?? minOutput
+  const heldTokens = context.request.maxTokens ?? minOutput
   const affordable: BoundedEstimate[] = []
   const cut: BoundedEstimate[] = []
   const tooDear: Exclusion[] = []
@@ -50,8 +50,9 @@ export function filterCandidates (
     if (!isWithinCeiling(one, outputTokens)) {
       tooDear.push({ model: id, constraint: 'ceiling' })
       if (isWithinCeiling(one, Math.min(outputTokens, leastCutTokens))) cut.push(estimate)
-    } else if (maxCostNano > (creditNano ?? Infinity) || !isPayable(one, held)) tooDear.push({ model: id, constraint: 'credit' })
-    else affordable.push(estimate)
+    } else if (maxCostNano > (creditNano ?? Infinity) || !isPayable(one, heldTokens)) {
+      tooDear.push({ model: id, constraint: 'credit' })
+    } else affordable.push(estimate)
   }
   // An answer that ends at the ceiling is better than none.
   if (affordable.length === 0) affordable.push(...cut)
@@ -73,7 +74,7 @@ export function filterCandidates (
 
 interface Considered {
   considered: readonly PoolModel[]
-  /** Names and patterns in the request's list of which the key may use no model. */
+  /** Names and patterns on the request's list that match no model which the key may use. */
   unknown: readonly string[]
   rankOf: RoutingPermissions['rankOf']
 }
@@ -119,9 +120,9 @@ function constraintOf (
 type LimitCheck = (model: PoolModel, outputTokens: number) => boolean
 
 /**
- * Returns whether a request with an answer of so many tokens costs no more than a limit in nano-USD, at the
- * model's highest price and by the bounds that a hold has; null: no limit. Under a ceiling the call is then
- * sent with the output limit that keeps it, see `maxCost`.
+ * Returns a check whether a request with an answer of `outputTokens` costs at most `limitNano` (nano-USD;
+ * null: no limit) at the model's highest price, by the bounds that a hold uses. Under a ceiling the call is
+ * then sent with the output limit that keeps it, see `maxCost`.
  */
 function limitCheck ({ request, bodyBytes: received }: RoutingRequest, limitNano: number | null): LimitCheck {
   if (limitNano === null) return () => true

@@ -53,12 +53,6 @@ interface RouterOptions {
   stickyModels?: StickyModels
 }
 
-/** The field in which a request names the models to choose from; null: it names none. */
-function listOf ({ candidates, request }: RoutingRequest): string | null {
-  if (candidates !== null) return 'candidates'
-  return request.routing?.models == null ? null : 'routing.models'
-}
-
 /** Creates the router. Its weights are read on the first decision. */
 export function createRouter (
   { catalogue, deployments, stickyModels = createStickyModels(), ...given }: RouterOptions
@@ -158,4 +152,10 @@ export function createRouter (
     },
     unstick ({ conversation }) { stickyModels.delete(conversation) }
   }
+}
+
+/** The field in which a request lists its models; null if it lists none. */
+function listOf ({ candidates, request }: RoutingRequest): string | null {
+  if (candidates !== null) return 'candidates'
+  return request.routing?.models == null ? null : 'routing.models'
 }

@@ -110,6 +110,7 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
 
   function end (batch: QueuedBatch, { waiting, lost }: Written): void {
     queue.unflushed -= batch.size - waiting.length
+    // The writer has logged each that is lost, whatever becomes of the rest.
     const rest = waiting.length === 0 ? Promise.resolve() : park(waiting)
     batch.done.resolve(rest.then(() => {
       if (lost.length > 0) throw new AggregateError(lost, `${lost.length} settlements could not be booked`)
@@ -173,8 +174,8 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
 
     /**
      * Ends a hold; without a charge, it is released, and with a reason the charge goes to suspense. The
-     * entry's time is when its batch was opened; after a failure, when `settle` was called. Resolves once it
-     * is on disk, however long the database is away; rejects if it never can be.
+     * entry's time is when its batch was opened; after a failure, when `settle` was called. Resolves once
+     * its batch is on disk, however long the database is away; rejects if one of the batch never can be.
      */
     settle (
       hold: OpenHold, charge: BoundedCharge | null, suspended: SuspenseReason | null = null

@@ -29,7 +29,7 @@ export function createOpenAIImages (upstream: Upstream, dialect: Dialect): Image
   return Object.assign(generate, { statesQuality: () => !images.drop.includes('quality') })
 }
 
-/** These refuse `response_format` and `style` at every provider, and always send bytes. */
+/** Whether it is a gpt-image model: these refuse `response_format` and `style` everywhere, and send bytes. */
 export function isGptImage (model: string): boolean {
   return /(^|\/)(chat)?gpt-image/.test(model)
 }
