@@ -64,7 +64,7 @@ export interface Job {
   fence: number
   handle: string | null
   progress: number | null
-  /** Submits so far, including one about to be sent. */
+  /** Submits so far, including one about to be sent; 0 if the provider certainly does not have the job. */
   attempts: number
   deadlineAt: number
   /** Null if the job is free. */
@@ -94,12 +94,16 @@ export interface Job {
 
 /** The part of a job that its owner keeps in memory; the rest is read when needed. */
 export interface LiveJob extends Pick<Job, 'id' | 'account' | 'apiKey' | 'fence' | 'candidates' | 'candidate' | 'handle' |
-  'progress' | 'attempts' | 'createdAt' | 'submittedAt' | 'deadlineAt' | 'cancel'> {
+  'progress' | 'createdAt' | 'submittedAt' | 'deadlineAt' | 'cancel'> {
   state: LiveState
   /** Its client has deleted it: no client waits, whatever is recorded. */
   isDeleted: boolean
   /** Whether it is unknown if the provider has received it. */
   inDoubt: boolean
+  /** Whether the intent to submit it is stored, and nothing was sent since. */
+  isIntended: boolean
+  /** Submits and failed searches so far. */
+  tries: number
   /** Consecutive failures of the current step. */
   failures: number
   /** Since when the provider refuses every poll, in ms since 1970; null: it does not. */
@@ -119,13 +123,14 @@ export interface ResultCopy {
 
 /** Returns the live part of a stored job. `isNew`: no submit can have begun. */
 export function toLive (job: Job, state: LiveState, isNew: boolean): LiveJob {
-  const { id, account, apiKey, fence, candidates, candidate, handle, progress, attempts, cancel } = job
+  const { id, account, apiKey, fence, candidates, candidate, handle, progress, cancel, attempts } = job
   const { createdAt, submittedAt, deadlineAt } = job
-  const stored = { id, account, apiKey, fence, candidates, candidate, handle, progress, attempts, cancel }
+  const stored = { id, account, apiKey, fence, candidates, candidate, handle, progress, cancel }
   const times = { createdAt, submittedAt, deadlineAt }
   const inDoubt = !isNew && state === 'submitting' && attempts > 0
+  const submits = { inDoubt, isIntended: isNew, tries: isNew ? 0 : attempts }
   const unused = { failures: 0, refusedSince: null, copy: null, writtenAt: createdAt }
-  return { ...stored, ...times, ...unused, state, inDoubt, isDeleted: job.deletedAt !== null }
+  return { ...stored, ...times, ...unused, ...submits, state, isDeleted: job.deletedAt !== null }
 }
 
 export function isLive (state: JobState): state is LiveState {

@@ -6,12 +6,12 @@ import type { VideoProvider } from '../../providers/provider-video.ts'
 import type { Log } from '../../shared/log.ts'
 import type { CostWatch } from '../../requests/cost-watch.ts'
 import type { Store } from '../../store/store.ts'
-import type { FaultyParty, Job } from '../job.ts'
+import type { FaultyParty, Job, LiveJob } from '../job.ts'
 import type { JobRows } from '../rows.ts'
 
 /** Times of the runner that no operator needs to change, in ms. */
 export interface Timing {
-  /** Between a submit with an unknown outcome and the first search for its handle. */
+  /** At least between a submit with an unknown outcome and the next call. */
   doubtMs: number
   /** How long after its submit a job may be unknown to its provider. */
   newMs: number
@@ -75,8 +75,36 @@ export interface RunnerContext {
  */
 export type Next = { after: number, isTooMany?: boolean } | { ended: Job } | 'lost'
 
-/** The wait after consecutive failures: exponential backoff or the provider's retry-after, bounded. */
+/**
+ * The wait after consecutive failures: bounded exponential backoff with ±10 % jitter, or the provider's
+ * retry-after, bounded as well, if that is longer.
+ */
 export function backoff ({ backoffMs, maxBackoffMs }: Timing, failures: number, retryAfterMs = 0): number {
   const pauseMs = Math.min(maxBackoffMs, backoffMs * 2 ** Math.max(0, failures - 1))
-  return Math.max(pauseMs, Math.min(retryAfterMs, maxBackoffMs))
+  return Math.max(jittered(pauseMs), Math.min(retryAfterMs, maxBackoffMs))
+}
+
+/** ±10 %, so that jobs of the same moment do not keep calling at the same moment. */
+export function jittered (ms: number): number {
+  return ms * (0.9 + Math.random() * 0.2)
+}
+
+/** The provider that has, or will get, a job; undefined if it is no longer configured. */
+export function providerOf (
+  { provider }: RunnerContext, { candidates, candidate }: LiveJob
+): VideoProvider | undefined {
+  const chosen = candidates[candidate]
+  return chosen && provider(chosen.provider)
+}
+
+/** Aborts one call about an accepted job. */
+export function callSignal ({ closing, timing }: RunnerContext): AbortSignal {
+  return AbortSignal.any([closing, AbortSignal.timeout(timing.callMs)])
+}
+
+/** Waits for the next configuration, which may bring the provider of a job back. */
+export function awaitProvider ({ timing, log }: RunnerContext, live: LiveJob): Next {
+  live.failures += 1
+  if (live.failures === 1) log.error({ job: live.id }, 'the provider of a job is not configured any more')
+  return { after: backoff(timing, live.failures) }
 }

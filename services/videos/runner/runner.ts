@@ -1,7 +1,8 @@
 import { StoreUnavailable } from '../../store/store.ts'
-import { backoff, type Next, type RunnerContext } from './runner-context.ts'
+import { backoff, providerOf, type Next, type RunnerContext } from './runner-context.ts'
+import { dueEnd } from './due-end.ts'
 import { createDueQueue } from './due-queue.ts'
-import { cancelledEnd, endJob } from './end-job.ts'
+import { endJob } from './end-job.ts'
 import { isLive, toLive, type Job, type LiveJob } from '../job.ts'
 import { pollJob } from './poll.ts'
 import { createPollLanes } from './poll-lanes.ts'
@@ -19,6 +20,15 @@ const longestTimerMs = 60_000
  * timer for the first; those that are due for a poll wait for their turn at their provider. Only changes of
  * state are written to the database. Nothing is done while `isFenced`, when other nodes may have taken the
  * jobs over.
+ *
+ *     submitting ── accepted ──▶ queued ──▶ running ──▶ storing ──▶ succeeded
+ *       │    ▲                     └──────────┴──────────┴──▶ failed
+ *     maybe  │ certainly not there
+ *       ▼    │
+ *     in doubt ── found ──▶ queued
+ *
+ * `dueEnd` decides before each step, in every state, whether the job ends as cancelled, expired or failed
+ * instead; a step returns only when the next one is due. `submitting` and in doubt share a count of tries.
  */
 export function createRunner (context: RunnerContext, isFenced: () => boolean, onEnd: (job: Job) => void) {
   const { log, timing } = context
@@ -42,7 +52,7 @@ export function createRunner (context: RunnerContext, isFenced: () => boolean, o
     const nowMs = performance.now()
     for (let live = due.take(nowMs); live !== undefined; live = due.take(nowMs)) {
       if (live.state === 'submitting' || live.cancel) begin(live)
-      else lanes.add(providerOf(live), live)
+      else lanes.add(laneOf(live), live)
     }
     plan()
   }
@@ -64,9 +74,11 @@ export function createRunner (context: RunnerContext, isFenced: () => boolean, o
   }
 
   async function step (live: LiveJob): Promise<Next> {
-    if (live.state !== 'submitting') return await pollJob(context, live)
-    if (live.cancel && !live.inDoubt) return await endJob(context, live, cancelledEnd('by the operator', false))
-    return await submit(context, live)
+    const provider = providerOf(context, live)
+    const end = await dueEnd(context, live, provider)
+    if (end !== null) return await endJob(context, live, end)
+    if (live.state === 'submitting') return await submit(context, live, provider)
+    return await pollJob(context, live, provider)
   }
 
   function forget (live: LiveJob): void {
@@ -79,6 +91,19 @@ export function createRunner (context: RunnerContext, isFenced: () => boolean, o
     lanes.delete(live)
   }
 
+  /** Brings the next step of a job forward, once: to now, or to the end of its current step. */
+  function hasten (live: LiveJob): void {
+    const now = (): void => {
+      if (jobs.get(live.id) !== live) return
+      drop(live)
+      due.set(live, performance.now())
+      plan()
+    }
+    const current = busy.get(live)
+    if (current === undefined) now()
+    else current.then(now)
+  }
+
   function advance (live: LiveJob, next: Next): void {
     if (next === 'lost') {
       forget(live)
@@ -86,8 +111,8 @@ export function createRunner (context: RunnerContext, isFenced: () => boolean, o
       forget(live)
       onEnd(next.ended)
     } else if (jobs.has(live.id)) {
-      if (next.isTooMany === true) lanes.refuse(providerOf(live))
-      due.set(live, performance.now() + (live.cancel ? 0 : next.after))
+      if (next.isTooMany === true) lanes.refuse(laneOf(live))
+      due.set(live, performance.now() + next.after)
       plan()
     }
   }
@@ -117,17 +142,16 @@ export function createRunner (context: RunnerContext, isFenced: () => boolean, o
         const live = jobs.get(id)
         if (live === undefined || live.cancel) continue
         live.cancel = true
-        if (busy.has(live)) continue
-        drop(live)
-        due.set(live, performance.now())
+        hasten(live)
       }
-      plan()
     },
-    /** Notes that clients have deleted jobs, which are given up at the next poll that can. */
+    /** Notes that clients have deleted jobs, which are given up at the next step that can. */
     abandon (ids: readonly string[]): void {
       for (const id of ids) {
         const live = jobs.get(id)
-        if (live !== undefined) live.isDeleted = true
+        if (live === undefined || live.isDeleted) continue
+        live.isDeleted = true
+        hasten(live)
       }
     },
     get size (): number { return jobs.size },
@@ -162,7 +186,7 @@ export function createRunner (context: RunnerContext, isFenced: () => boolean, o
   }
 }
 
-const providerOf = ({ candidates, candidate }: LiveJob): string => candidates[candidate]?.provider ?? ''
+const laneOf = ({ candidates, candidate }: LiveJob): string => candidates[candidate]?.provider ?? ''
 
 async function endsWithin (works: readonly Promise<void>[], maxMs: number): Promise<void> {
   const limit = Promise.withResolvers<void>()
@@ -173,7 +197,7 @@ async function endsWithin (works: readonly Promise<void>[], maxMs: number): Prom
 
 /** Records that the job was not sent, for the node that adopts it. */
 async function undoIntent ({ rows, log }: RunnerContext, live: LiveJob): Promise<void> {
-  if (live.inDoubt || live.attempts === 0) return
+  if (!live.isIntended) return
   await rows.change(live, { attempts: 0 }).catch(err => {
     log.warn({ job: live.id, err }, 'the intent to submit a job could not be undone')
   })

@@ -1,53 +1,59 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import { MediaUnavailable } from '../../media/errors.ts'
 import type { FrameImage, VideoProvider, VideoTask } from '../../providers/provider-video.ts'
-import { backoff, type Next, type RunnerContext } from './runner-context.ts'
-import { failedEnd, endJob, noProvider, pictureNotStored, submitUnknown, tooLate, withoutFrames, type End } from './end-job.ts'
+import { awaitProvider, backoff, type Next, type RunnerContext } from './runner-context.ts'
+import { failedEnd, endJob, noProvider, pictureNotStored, submitUnknown, withoutFrames, type End } from './end-job.ts'
+import { maxTries } from './due-end.ts'
 import type { JobCandidate, Job, LiveJob } from '../job.ts'
 import { retryWrite } from './retry-write.ts'
 import { toFrameImage } from './frame-images.ts'
 
-/** Submits over all candidates, as long as it is certain that no provider received the job. */
-const maxSubmits = 5
-/** How often a provider is asked for the handle of a job. */
-const maxFinds = 5
-
 /**
- * Submits a job at most once: it is sent again only if it certainly did not arrive, or to a provider whose
- * submits are idempotent.
+ * Submits a job, or searches for one in doubt: one that its provider may have, but whose handle is unknown.
+ * It is sent again only if it certainly did not arrive, to a provider whose submits are idempotent, or if the
+ * operator wants that. Returns when the next try is due; `dueEnd` ends a job in doubt that has none left.
  */
-export async function submit (context: RunnerContext, live: LiveJob): Promise<Next> {
+export async function submit (
+  context: RunnerContext, live: LiveJob, provider: VideoProvider | undefined
+): Promise<Next> {
   const candidate = live.candidates[live.candidate]
-  const provider = candidate && context.provider(candidate.provider)
-  if (candidate === undefined || provider === undefined) return await nextCandidate(context, live, null)
-  // Nothing was sent.
-  const isLate = !live.inDoubt && context.store.clock() >= live.deadlineAt
-  if (isLate) return await endJob(context, live, { ...tooLate, mayBeCharged: false })
+  if (candidate === undefined || provider === undefined) {
+    return live.inDoubt ? awaitProvider(context, live) : await nextCandidate(context, live, null)
+  }
   const job = await context.rows.get(live.id)
   if (job === undefined) return 'lost'
-  if (live.inDoubt) {
-    const next = await resolveDoubt(context, live, job, candidate, provider)
+  if (live.inDoubt && !provider.submitsOnce) {
+    const next = await search(context, live, job, candidate, provider)
     if (next !== null) return next
-  } else if (live.attempts === 0) {
-    // The intent is on disk before anything is sent, so a node that adopts the job knows of it.
-    if (!await retryWrite(context, live.id, () => context.rows.change(live, { attempts: 1, candidate: live.candidate }))) return 'lost'
-    live.attempts = 1
   }
+  if (!live.isIntended) {
+    // The intent is on disk before anything is sent, so a node that adopts the job knows of it.
+    const intent = { attempts: live.tries + 1, candidate: live.candidate }
+    if (!await retryWrite(context, live.id, () => context.rows.change(live, intent))) return 'lost'
+  }
+  live.isIntended = false
+  live.tries += 1
   return await send(context, live, job, candidate, provider)
 }
 
 async function send (
   context: RunnerContext, live: LiveJob, job: Job, candidate: JobCandidate, provider: VideoProvider
 ): Promise<Next> {
+  let handle: string
   try {
     const task = await toTask(context, job, candidate, provider)
     // Not aborted when the node closes, because its outcome would be unknown.
-    const { handle } = await provider.submit(task, AbortSignal.timeout(context.timing.callMs))
-    return await submitted(context, live, job, handle, provider)
+    handle = (await provider.submit(task, AbortSignal.timeout(context.timing.callMs))).handle
   } catch (error) {
-    if (!(error instanceof UpstreamError)) throw error
-    return await onSubmitError(context, live, error)
+    return await onSubmitError(context, live, asUpstreamError(error))
   }
+  return await submitted(context, live, job, handle, provider)
+}
+
+/** A defect of an adapter counts like an unreadable response. */
+function asUpstreamError (error: unknown): UpstreamError {
+  if (error instanceof UpstreamError) return error
+  return new UpstreamError('bad_reply', 'maybe', 'The call failed in an unexpected way.', { cause: error })
 }
 
 async function submitted (
@@ -64,16 +70,16 @@ async function submitted (
 }
 
 async function onSubmitError (context: RunnerContext, live: LiveJob, error: UpstreamError): Promise<Next> {
-  live.failures += 1
   context.log.warn({ job: live.id, err: error, sent: error.sent }, 'a job could not be submitted')
-  // The provider may have the job, but its handle is unknown.
-  if (error.sent === 'maybe') {
-    live.inDoubt = true
-    return { after: context.timing.doubtMs }
-  }
-  live.attempts = 0
-  if (isRequestAtFault(error)) return await endJob(context, live, failedEnd(error))
-  return await nextCandidate(context, live, error)
+  if (isRequestAtFault(error) && error.sent !== 'maybe') return await endJob(context, live, failedEnd(error, live.inDoubt))
+  live.inDoubt ||= error.sent === 'maybe'
+  // A later refusal says nothing about an earlier submit.
+  return live.inDoubt ? pauseInDoubt(context, live, error) : await nextCandidate(context, live, error)
+}
+
+function pauseInDoubt ({ timing }: RunnerContext, { tries }: LiveJob, error: UpstreamError): Next {
+  if (tries >= maxTries) return { after: 0 }
+  return { after: Math.max(timing.doubtMs, backoff(timing, tries, error.details.retryAfterMs)) }
 }
 
 function isRequestAtFault ({ kind }: UpstreamError): boolean {
@@ -86,13 +92,13 @@ async function nextCandidate (
 ): Promise<Next> {
   const next = live.candidate + 1
   const isLast = next >= live.candidates.length
-  if (isLast && (error === null || !mayPass(error) || live.failures >= maxSubmits)) {
+  if (isLast && (error === null || !mayPass(error) || live.tries >= maxTries)) {
     return await endJob(context, live, endFor(error))
   }
   live.candidate = isLast ? 0 : next
   const change = { candidate: live.candidate, attempts: 0 }
   if (!await retryWrite(context, live.id, () => context.rows.change(live, change))) return 'lost'
-  return { after: isLast ? backoff(context.timing, live.failures, error?.details.retryAfterMs) : 0 }
+  return { after: isLast ? backoff(context.timing, live.tries, error?.details.retryAfterMs) : 0 }
 }
 
 function endFor (error: UpstreamError | null): End {
@@ -107,27 +113,25 @@ function mayPass ({ sent, kind, details: { retryAfterMs = 0 } }: UpstreamError):
 
 const maxRetryAfterMs = 5_000
 
-/** Finds out whether a job arrived; null if it may be sent (again). */
-async function resolveDoubt (
+/** Searches for a job in doubt; null if it may be sent again. */
+async function search (
   context: RunnerContext, live: LiveJob, job: Job, candidate: JobCandidate, provider: VideoProvider
 ): Promise<Next | null> {
-  if (provider.submitsOnce) return null
-  if (provider.find !== undefined) {
-    try {
-      const task = { ...await toTask(context, job, candidate, null), submittedAt: job.createdAt }
-      const handle = await provider.find(task, AbortSignal.timeout(context.timing.callMs))
-      if (handle !== null) return await submitted(context, live, job, handle, provider)
-      live.inDoubt = false
-      return null
-    } catch (error) {
-      if (!(error instanceof UpstreamError)) throw error
-      const { retryAfterMs } = error.details
-      live.failures += 1
-      if (live.failures <= maxFinds) return { after: backoff(context.timing, live.failures, retryAfterMs) }
-    }
+  if (provider.find === undefined) {
+    return context.settings().onAmbiguous === 'resubmit' ? null : await endJob(context, live, submitUnknown)
   }
-  if (context.settings().onAmbiguous === 'resubmit' && live.failures < maxSubmits) return null
-  return await endJob(context, live, submitUnknown)
+  let handle: string | null
+  try {
+    const task = { ...await toTask(context, job, candidate, null), submittedAt: job.createdAt }
+    handle = await provider.find(task, AbortSignal.timeout(context.timing.callMs))
+  } catch (error) {
+    live.tries += 1
+    context.log.warn({ job: live.id, err: error }, 'a job could not be searched for')
+    return pauseInDoubt(context, live, asUpstreamError(error))
+  }
+  if (handle !== null) return await submitted(context, live, job, handle, provider)
+  live.inDoubt = false
+  return null
 }
 
 /** The task as a provider takes it; without a provider its frames stay as they are. */

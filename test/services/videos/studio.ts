@@ -53,6 +53,8 @@ export interface Answer { status: number, headers: IncomingHttpHeaders, text: st
 
 export interface StudioOptions {
   makers?: Record<string, VideoProvider>
+  /** The providers' name of the model. */
+  upstreamModel?: string
   settings?: Partial<VideoSettings>
   timing?: Partial<Timing>
   model?: Partial<ModelConfig>
@@ -129,7 +131,7 @@ export async function addKey (store: Store, account: string, key: string): Promi
 
 /** Starts a node on a store that has the account; all its times are scaled down. */
 export async function startStudio (t: Test, store: Store, options: StudioOptions = {}): Promise<Studio> {
-  const { makers = {}, media = createMedia() } = options
+  const { makers = {}, upstreamModel = 'upstream-video', media = createMedia() } = options
   const settings = {
     ...videoDefaults,
     heartbeatAfterMs: 5_000,
@@ -143,7 +145,8 @@ export async function startStudio (t: Test, store: Store, options: StudioOptions
     return (details: object, message: string) => { logged.push([level, message, details]) }
   }
   const ledger = createLedger({ store, log, options: { heartbeatMs: 50 } })
-  const deployments = Object.keys(makers).map(provider => ({ provider, model: 'upstream-video', weight: 1, priority: 0 }))
+  const makes = { model: upstreamModel, weight: 1, priority: 0 }
+  const deployments = Object.keys(makers).map(provider => ({ provider, ...makes }))
   const model: ModelConfig = {
     ...modelFromCatalogue('up', 'film'),
     id: 'film',
