@@ -1,6 +1,7 @@
 import type { PromptValues } from './prompt-values.ts'
 import { samplePattern } from './sample-pattern.ts'
 import { numberIn, type Schema } from './schema.ts'
+import { isCommand, noCommand } from './unsafe-tools.ts'
 import { truncate, wordsOf } from './words.ts'
 
 /** A string with a schema's format, pattern or length; from the prompt if it is unconstrained. */
@@ -32,6 +33,7 @@ function freeText (name: string, values: PromptValues): string | undefined {
 }
 
 function placeholder (name: string, variant: number): string {
+  if (isCommand(name)) return noCommand
   const text = `sample ${wordsOf(name).join(' ') || 'value'}`
   return variant === 0 ? text : `${text} ${variant + 1}`
 }

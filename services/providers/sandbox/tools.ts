@@ -5,14 +5,16 @@ import { extractValues } from './prompt-values.ts'
 import { samplePattern } from './sample-pattern.ts'
 import { sampleSchema } from './sample-schema.ts'
 import { matchTools, type DeclaredTool, type ToolForm } from './match-tools.ts'
+import { isUnsafe, noCommand } from './unsafe-tools.ts'
 
 /** A tool call of the reply; `input` is the arguments as JSON, or the text for a custom tool. */
 export interface PlannedCall { form: ToolForm, name: string, input: string }
 
 /**
  * Plans the tool calls of a reply: the named tool, the tools the user's text asks for, or the first one if a
- * call is required. After a tool result no tool is called unless forced. Throws UpstreamError if the request
- * forces a tool it does not declare.
+ * call is required. After a tool result no tool is called unless forced. An unsafe tool is called only if a
+ * call is required and no other tool can be. Throws UpstreamError if the request forces a tool it does not
+ * declare.
  */
 export function planCalls (
   request: ChatCompletionRequest, context: ChatContext, variant: number
@@ -20,8 +22,9 @@ export function planCalls (
   const { mode, among } = choiceOf(request)
   if (mode === 'none') return []
   if (mode === 'auto' && context.toolResults.length > 0) return []
-  const matched = matchTools(among, context.readText)
-  const chosen = matched.length === 0 && mode === 'required' ? among.slice(0, 1) : matched
+  const safe = among.filter(tool => !isUnsafe(tool))
+  const matched = matchTools(safe, context.readText)
+  const chosen = matched.length === 0 && mode === 'required' ? [...safe, ...among].slice(0, 1) : matched
   const single = request.parallel_tool_calls === false || chosen[0]?.form === 'legacy'
   return (single ? chosen.slice(0, 1) : chosen).map(tool => plan(tool, context, variant))
 }
@@ -79,9 +82,10 @@ function unknownTool (param: string, what: string): UpstreamError {
 }
 
 function plan (tool: DeclaredTool, { readText }: ChatContext, variant: number): PlannedCall {
-  const values = extractValues(readText)
+  const unsafe = isUnsafe(tool)
+  const values = extractValues(unsafe ? '' : readText)
   const { form, name } = tool
   if (tool.pattern !== null) return { form, name, input: samplePattern(tool.pattern) }
-  if (form === 'custom') return { form, name, input: values.quotes[0] ?? (readText || 'sample input') }
+  if (form === 'custom') return { form, name, input: unsafe ? noCommand : values.quotes[0] ?? (readText || 'sample input') }
   return { form, name, input: JSON.stringify(sampleSchema({ type: 'object', ...tool.parameters }, values, variant)) }
 }

@@ -83,11 +83,11 @@ t.test('streams deprecated function calls', async t => {
 
 t.test('streams custom tool calls', async t => {
   const answer = await createSandboxChat({ pieceMs: 0 })
-    .chat(callOf('Use the shell', { stream: true, tools: [{ type: 'custom', custom: { name: 'shell' } }] }))
+    .chat(callOf('Take a note', { stream: true, tools: [{ type: 'custom', custom: { name: 'note' } }] }))
   const deltas = answer.kind === 'chunks' ? deltasOf(await Array.fromAsync(answer.chunks)) : []
   const calls = deltas.flatMap(delta => delta.tool_calls ?? [])
-  t.match(calls[0], { index: 0, id: /^call_/, type: 'custom', custom: { name: 'shell', input: '' } })
-  t.equal(calls.map(({ custom }) => custom?.input).join(''), 'Use the shell')
+  t.match(calls[0], { index: 0, id: /^call_/, type: 'custom', custom: { name: 'note', input: '' } })
+  t.equal(calls.map(({ custom }) => custom?.input).join(''), 'Take a note')
 })
 
 t.test('includes the log probabilities of each chunk', async t => {

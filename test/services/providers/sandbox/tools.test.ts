@@ -137,8 +137,8 @@ t.test('calls a deprecated function', async t => {
 })
 
 t.test('calls a custom tool with a text', async t => {
-  const shell = { type: 'custom', custom: { name: 'shell', description: 'Runs a command' } } as const
-  t.same(await calls('Use the shell to run `ls -l`', { tools: [shell] }), [{ name: 'shell', input: 'ls -l', type: 'custom' }])
+  const note = { type: 'custom', custom: { name: 'note', description: 'Takes a note' } } as const
+  t.same(await calls('Take a note: `buy milk`', { tools: [note] }), [{ name: 'note', input: 'buy milk', type: 'custom' }])
   const grammar = { type: 'grammar', grammar: { syntax: 'regex', definition: '^[0-9]{3}$' } } as const
   const dial = { type: 'custom', custom: { name: 'dial', format: grammar } } as const
   t.match((await calls('Hello', { tools: [dial], tool_choice: 'required' }))[0]?.input, /^[0-9]{3}$/)
