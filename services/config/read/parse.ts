@@ -27,6 +27,7 @@ export function parseConfig (text: string, env: NodeJS.ProcessEnv, source = 'gat
   const models = withSandbox(readModels(file, new Set(providers.map(({ id }) => id)), document), providers)
   const discovering = providers.filter((one) => one.discover || initialModelNames(one).length > 0)
   const policies = readPolicies(file, models, new Set(discovering.map(({ id }) => id)), document)
+  const alerts = toParsed(AlertsBlock, file.alerts, { document, path: ['alerts'] })
   const problems = [...document.problems(), ...found.problems]
   if (problems.length > 0) throw new ConfigError(source, problems)
   return {
@@ -38,7 +39,7 @@ export function parseConfig (text: string, env: NodeJS.ProcessEnv, source = 'gat
     video: toParsed(VideoBlock, file.video),
     routing: toParsed(RoutingBlock, file.routing),
     usage: toParsed(UsageBlock, file.usage),
-    alerts: toParsed(AlertsBlock, file.alerts, { document, path: ['alerts'] }),
+    alerts,
     console: toParsed(ConsoleBlock, file.console)
   }
 }

@@ -98,6 +98,7 @@ t.test('a price that is no exact integer in code is a problem', async (t) => {
     const text = `providers: [{ id: groq, api_key: x }]\nmodels:\n- id: m\n  provider: groq\n  price:\n    input: ${price}`
     hasProblem(t, text, '6:12 models[0].price.input: must be a')
   }
+  hasProblem(t, 'alerts: { low_balance: 0.0000000001 }', '1:24 alerts.low_balance: must be a')
 })
 
 t.test('an absent price is null, and an empty key counts as absent', async (t) => {
