@@ -57,8 +57,8 @@ const notes = `
 All commands work while the gateway runs. Like the gateway, they use the database in DATABASE_URL
 (default: sqlite:./data/tollgate.db).
 
-Amounts are in US dollars with up to 9 decimals. Times are in ISO 8601, e.g. 2026-11-21 or
-2026-11-21T07:30:00Z.
+Amounts are in US dollars with up to 9 decimals, e.g. 12.50 or 1,250.00. Times are in ISO 8601, e.g.
+2026-11-21 or 2026-11-21T07:30:00Z.
 
 Exit codes: 0 success; 1 refused, or the ledger is inconsistent; 2 invalid command; 3 database
 unavailable.`

@@ -80,9 +80,11 @@ export type GivenLimits = Static<typeof GivenLimits>
 export const Usd = ExactDecimal()
 export const Nano = Type.Integer()
 
-/** US dollars with at most 9 decimals; as text every amount is exact. */
+/** US dollars. A pattern would refuse wrong text without saying what to write, so `nanoFromUsd` checks it. */
 const GivenUsd = Type.Unsafe<number | string>({
-  type: ['number', 'string'], pattern: '^-?\\d{1,30}(\\.\\d{1,30})?$', examples: [12.5, '9007199.254740991']
+  type: ['number', 'string'],
+  description: 'US dollars with at most 9 decimals. As text every amount is exact: `12.50` or `1,250.00`.',
+  examples: [12.5, '9007199.254740991']
 })
 
 /** An amount in a request: one of the two fields. */

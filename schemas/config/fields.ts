@@ -17,8 +17,8 @@ export interface TMoney<Unit extends MoneyUnit = MoneyUnit> extends TUnion<[TNum
   [moneyUnit]: Unit
 }
 
-/** A decimal number, or the `${NAME}` that stands for it. */
-const moneyPattern = '^(\\d{1,12}(\\.\\d{1,30})?|.*\\$\\{.*)$'
+/** An amount as `nanoFromUsd` reads it, or the `${NAME}` that stands for it. */
+const moneyPattern = '^((\\d{1,12}|[1-9]\\d{0,2}(,\\d{3}){1,3})(\\.\\d{1,30})?|.*\\$\\{.*)$'
 
 /** An amount in USD per `unit`; its name in code ends in `Nano`. */
 export function usd (unit: string, options: { default?: number } = {}): TMoney<'Nano'> {

@@ -1,30 +1,48 @@
 const nanoDecimals = 9
-const maxDigits = 60
+
+/** Digits, plain or in groups of three, and decimals. `0,500` has no groups: its comma is a decimal one. */
+const amount = /^(-?)(\d{1,20}|[1-9]\d{0,2}(?:,\d{3}){1,5})(?:\.(\d{1,30}))?$/
 
 /**
- * Converts US dollars, as decimal text or a number, to integer nano-USD without rounding. A number counts
- * as the decimal that JavaScript prints for it. Throws RangeError for text that is not a number, for more
- * than 9 decimals, and beyond ±$9,007,199.
+ * Converts US dollars to integer nano-USD without rounding. The one rule for amounts in the console, the API,
+ * the CLI, gateway.yaml and the environment: `12.50`, `1250` or `1,250.00`, with `-` in front if below zero.
+ * A comma only separates groups of three digits. A number counts as the decimal that JavaScript prints.
+ * Throws RangeError, which says what to write instead, for any other text, for more than 9 decimals, and
+ * beyond ±$9,007,199.254740991.
  */
 export function nanoFromUsd (usd: string | number): number {
-  const text = String(usd).trim()
-  const [, sign = '', whole = '', fraction = '', exponent = '0'] =
-    /^([+-]?)(\d*)(?:\.(\d*))?(?:e([+-]?\d{1,3}))?$/i.exec(text) ?? []
-  const digits = whole + fraction
-  if (digits === '' || digits.length > maxDigits) throw new RangeError(`expected an amount in US dollars, got '${text.slice(0, 80)}'`)
+  const text = typeof usd === 'number' ? decimalsOf(usd) : usd
+  const [, sign = '', whole, fraction = ''] = amount.exec(text) ?? []
+  if (whole === undefined) throw notAnAmount(text)
+  if (!/^\d{0,9}0*$/.test(fraction)) throw tooManyDecimals(text)
+  const digits = whole.replaceAll(',', '') + fraction.slice(0, nanoDecimals).padEnd(nanoDecimals, '0')
+  const nano = Number(BigInt(sign + digits))
+  if (!Number.isSafeInteger(nano)) throw new RangeError(`expected at most $9,007,199.254740991, got ${text.slice(0, 80)}`)
+  return nano
+}
 
-  const shift = nanoDecimals + Number(exponent) - fraction.length
-  const unsigned = BigInt(digits)
-  if (unsigned === 0n) return 0
-  const scale = 10n ** BigInt(Math.abs(shift))
-  if (shift < 0 && unsigned % scale !== 0n) throw new RangeError(`expected at most ${nanoDecimals} decimals, got ${text}`)
-  const nano = Number(shift < 0 ? unsigned / scale : unsigned * scale)
-  return assertSafe(sign === '-' ? -nano : nano)
+/** A number without exponent. Throws RangeError if 9 decimals are too few for it. */
+function decimalsOf (usd: number): string {
+  const text = usd.toFixed(nanoDecimals)
+  if (Number.isFinite(usd) && Number(text) !== usd) throw tooManyDecimals(String(usd))
+  return text
+}
+
+function tooManyDecimals (text: string): RangeError {
+  return new RangeError(`expected at most ${nanoDecimals} decimals, got ${text.slice(0, 80)}`)
+}
+
+/** If the comma is a decimal one, as in `1.000,50`, the message has the amount as it has to be written. */
+function notAnAmount (text: string): RangeError {
+  const [, whole, fraction] = /^(-?\d{1,3}(?:\.\d{3}){0,5}|-?\d{1,20}),(\d{1,9})$/.exec(text) ?? []
+  const correction = whole === undefined ? '' : `: write ${whole.replaceAll('.', '')}.${fraction}`
+  const got = `got '${text.slice(0, 80)}'${correction}`
+  return new RangeError(`expected an amount in US dollars such as 12.50 or 1,250.00, ${got}`)
 }
 
 /**
- * Converts USD per million tokens, as a decimal text or a number, to integer pico-USD per token. Throws
- * RangeError as `nanoFromUsd` does, and for more than 6 decimals.
+ * Converts USD per million tokens to integer pico-USD per token. Throws RangeError as `nanoFromUsd` does, and
+ * for more than 6 decimals.
  */
 export function picoFromUsdPerMillion (usd: string | number): number {
   const nano = nanoFromUsd(usd)

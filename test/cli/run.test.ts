@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { Test } from 'tap'
 import { openStore } from '../../services/store/open.ts'
+import { amounts, notAmounts } from '../amount-cases.ts'
 import { createDatabase, createEmptyDatabase } from '../engines.ts'
 import { temporaryFolder } from '../process.ts'
 import { makeOlderDatabase } from '../services/store/older-database.ts'
@@ -15,6 +16,16 @@ function onEachEngine (
     t.test(`${name} (${engine})`, async t => await work(t, await createCommandLine(t, engine, create)))
   }
 }
+
+onEachEngine('amounts follow the one rule', async (t, { run, json }) => {
+  await run('accounts', 'create', 'a')
+  for (const [text, nano] of amounts.filter(([, nano]) => nano < Number.MAX_SAFE_INTEGER)) {
+    t.match(await json('credits', 'add', 'a', text), { amount_nano: nano }, text)
+  }
+  for (const [text, message] of notAmounts) {
+    t.match(await run('credits', 'add', 'a', text), { code: 2, out: '', err: message }, text)
+  }
+})
 
 onEachEngine('credits are added, adjusted and shown to the last decimal', async (t, { run, json }) => {
   t.match(await json('accounts', 'create', 'team', '--name', 'The team'), { object: 'account', id: 'team' })
@@ -176,7 +187,8 @@ t.test('messages say what was expected', async t => {
   const messages: [RegExp, string[]][] = [
     [/argument '0' is invalid\. Expected an integer from 1 to 1000\.$/, ['keys', 'list', '--limit', '0']],
     [/Expected an integer from 1 to 1000000000\.$/, ['keys', 'create', '--rpm', '0']],
-    [/Expected an amount in US dollars, got 'ten'\.$/, ['credits', 'add', 'a', 'ten']],
+    [/Expected an amount in US dollars such as 12\.50 or 1,250\.00, got 'ten'\.$/, ['credits', 'add', 'a', 'ten']],
+    [/got '12,50': write 12\.50\.$/, ['credits', 'add', 'a', '12,50']],
     [/Expected at most 9 decimals, got 0\.0000000001\.$/, ['credits', 'add', 'a', '0.0000000001']],
     [/Expected a date such as 2026-11-21 or a time .*, got 'yesterday'\.$/, ['usage', '--from', 'yesterday']],
     [/Expected a duration such as 30m, 24h, 7d or 0\.$/, ['keys', 'rotate', 'a', '--grace', 'soon']],

@@ -64,9 +64,10 @@ const sourceProvider = Type.Object({ models: Type.Record(Type.String(), sourceMo
 
 const datedFile = Type.Object({ asOf: day, providers: Type.Unknown() })
 
-/** A JSON reviver that returns each number as its source text. */
+/** A JSON reviver that returns each number as its source text, or printed anew if that has an exponent. */
 function keepDigits (_key: string, value: unknown, context?: { source: string }): unknown {
-  return typeof value === 'number' ? context?.source : value
+  if (typeof value !== 'number') return value
+  return context === undefined || /e/i.test(context.source) ? String(value) : context.source
 }
 
 function sourceName (id: string): string {

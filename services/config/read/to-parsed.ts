@@ -48,7 +48,7 @@ function readMoney (unit: MoneyUnit, value: unknown, place: Place | undefined): 
     if (!(error instanceof RangeError)) throw error
   }
   const decimals = unit === 'Nano' ? 9 : 6
-  const message = `must be a decimal number from 0 to ${largestUsd} with at most ${decimals} decimals`
+  const message = `must be a decimal number such as 0.15 or 1,250.00, from 0 to ${largestUsd} with at most ${decimals} decimals`
   place?.document.report(place.path, message)
   return 0
 }

@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { Test } from 'tap'
+import { amounts, notAmounts } from '../../amount-cases.ts'
 import { StoreUnavailable } from '../../../services/store/store.ts'
 import { adminKey, buildAdmin } from './helper.ts'
 import type { AdminGateway } from './helper.ts'
@@ -57,6 +58,23 @@ onEachEngine('an amount given as text is stored exactly, also where a number is 
   t.match(await ask('POST', '/keys', { account: 'default', budget }), {
     status: 201, body: { budget: { amount_nano: 8_999_999_123_456_789 } }
   })
+})
+
+onEachEngine('an amount given as text follows the one rule, and a refusal says what to write', async (t, { ask }) => {
+  for (const [index, [text, nano]] of amounts.entries()) {
+    await ask('POST', '/accounts', { id: `a${index}` })
+    const booked = await ask('POST', `/accounts/a${index}/deposits`, { amount_usd: text })
+    t.match(booked, { status: 201, body: { amount_nano: nano } }, text)
+  }
+  const before = (await ask('GET', '/accounts')).body
+  for (const [text, message] of notAmounts) {
+    const refusal = { status: 400, body: { error: { param: 'amount_usd', code: 'invalid_value', message } } }
+    const amount = { amount_usd: text }
+    t.match(await ask('POST', '/accounts/a0/deposits', amount), refusal, text)
+    t.match(await ask('POST', '/keys', { account: 'a0', budget: amount }), refusal, text)
+    t.match(await ask('PATCH', '/accounts/a0', { low_balance: amount }), refusal, text)
+  }
+  t.same((await ask('GET', '/accounts')).body, before)
 })
 
 onEachEngine('ten deposits at once under one name are one', async (t, { ask }) => {

@@ -1,26 +1,27 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { assertSafe, nanoFromPico, nanoFromUsd, usdFromNano } from '../../../services/shared/money.ts'
+import { amounts, notAmounts } from '../../amount-cases.ts'
 
 // From here on neighbouring amounts share a JavaScript number in US dollars.
 const exactLimitNano = 2 ** 23 * 1e9
 
 t.test('dollars become nano-USD by their decimals', async (t) => {
   const cases: [string | number, number][] = [
-    ['1', 1_000_000_000], ['0.000000001', 1], ['-2.5', -2_500_000_000], ['+3', 3_000_000_000], ['.5', 500_000_000],
-    ['7.', 7_000_000_000], [' 12.30 ', 12_300_000_000], ['1e-9', 1], ['1.5E3', 1_500_000_000_000],
-    ['0.1000000000000', 100_000_000], ['0', 0], ['-0', 0], [0.1, 100_000_000], [1.1, 1_100_000_000], [1e-9, 1],
-    [4.35, 4_350_000_000], ['9007199.254740991', Number.MAX_SAFE_INTEGER]
+    ...amounts.map(([text, nano]): [string, number] => [text, nano]),
+    ['-2.5', -2_500_000_000], ['-1,250', -1_250_000_000_000], ['007', 7_000_000_000], ['0.1000000000000', 100_000_000], ['0', 0], ['0.0', 0], ['-0', 0], [-0, 0],
+    [0.1, 100_000_000], [1.1, 1_100_000_000], [1e-9, 1], [-2.5e-8, -25], [4.35, 4_350_000_000], [1e6, 1e15]
   ]
   for (const [usd, nano] of cases) t.equal(nanoFromUsd(usd), nano, String(usd))
 })
 
-t.test('what is no exact amount is refused', async (t) => {
+t.test('what is no exact amount is refused, with what to write instead', async (t) => {
+  for (const [text, message] of notAmounts) t.throws(() => nanoFromUsd(text), message, text)
   const cases = [
-    '0.0000000001', '1.0000000001', '1e-10', 1e-10, 0.1 + 0.2, '9007199.254740992', '1e300', 1e21, Infinity, NaN,
-    '', '.', '1,5', '$1', '0x10', '1e', '--1', '1 2', '9'.repeat(61)
+    1e-10, -1e-10, 0.1 + 0.2, 1e21, -1e21, 1e300, Infinity, NaN, '', ' ', ' 5', '5 ', '5\n', '.', ',', '1,', ',500', '00,123',
+    '1e', '--1', '1 2', '9'.repeat(61), '9'.repeat(1e6)
   ]
-  for (const usd of cases) t.throws(() => nanoFromUsd(usd), RangeError, String(usd))
+  for (const usd of cases) t.throws(() => nanoFromUsd(usd), RangeError, String(usd).slice(0, 80))
 })
 
 t.test('an amount survives the way to dollars and back', async () => {

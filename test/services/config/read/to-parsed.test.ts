@@ -1,8 +1,11 @@
+/* eslint no-template-curly-in-string: off -- the syntax of the file */
 import { Type } from '@sinclair/typebox'
 import t from 'tap'
 import { strict, usd, usdPerMillion } from '../../../../schemas/config/fields.ts'
 import { toParsed } from '../../../../services/config/read/to-parsed.ts'
+import { parseConfig } from '../../../../services/config/read/parse.ts'
 import { parseYaml } from '../../../../services/config/yaml/document.ts'
+import { amounts, notAmounts } from '../../../amount-cases.ts'
 
 const schema = Type.Object({
   first_byte_ms: Type.Integer(),
@@ -23,6 +26,20 @@ t.test('money becomes an integer in the unit of its key, also in lists', async t
   const prices = { input: 0.15, ceiling: '0.000000001', parts: [{ further_part: 2 }, {}] }
   const parts = [{ furtherPartNano: 2_000_000_000 }, { furtherPartNano: null }]
   t.match(toParsed(schema, { ...minimal, ...prices }), { inputPico: 150_000, ceilingNano: 1, parts })
+})
+
+t.test('money in the file follows the one rule, plain, quoted or from the environment', async t => {
+  const forms = ['AMOUNT', '"AMOUNT"', '${AMOUNT}']
+  const lowBalance = (text: string, form: string): number | null => {
+    const file = `alerts:\n  low_balance: ${form === '${AMOUNT}' ? form : form.replace('AMOUNT', text)}\n`
+    return parseConfig(file, { AMOUNT: text }).alerts.lowBalanceNano
+  }
+  for (const form of forms) {
+    for (const [text, nano] of amounts) t.equal(lowBalance(text, form), nano, `${text} in ${form}`)
+    for (const [text] of notAmounts) {
+      t.throws(() => lowBalance(text, form), /low_balance: must be a (plain )?decimal number such as 0\.15/, `${text} in ${form}`)
+    }
+  }
 })
 
 t.test('money is read from the digits of the file, and reported if it is not an exact integer', async t => {
