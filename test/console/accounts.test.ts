@@ -16,7 +16,7 @@ t.test('accounts: a new one gets money and a key, the SDK uses it, and its spend
   const amount = page.getByLabel('Amount in US dollars')
   await amount.fill('ten')
   await page.getByRole('dialog').getByRole('button', { name: 'Deposit' }).click()
-  t.match(await page.getByRole('alert').innerText(), /positive number/)
+  t.match(await page.getByRole('alert').innerText(), /^Amount: expected an amount in US dollars such as 12\.50/)
   await amount.fill('12.5')
   await page.keyboard.press('Enter')
   await page.getByRole('dialog').waitFor({ state: 'detached' })

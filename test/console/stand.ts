@@ -13,7 +13,13 @@ export const adminKey = `sk-admin-${'0'.repeat(24)}`
 interface Teardown { teardown (work: () => unknown): void }
 
 /** An answer of `/admin`, as far as tests look at it. */
-interface AdminAnswer { id: string, key: string, balance_usd: number, data: AdminAnswer[] }
+interface AdminAnswer {
+  id: string
+  key: string
+  balance_usd: number
+  amount_nano: number
+  data: AdminAnswer[]
+}
 
 /** A gateway with its console, and a browser that looks at it. */
 export interface Stand extends Gateway {

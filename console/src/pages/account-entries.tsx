@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { useList } from '../api/list.ts'
-import { amountOf, newPosting } from '../api/money.ts'
+import { amountOf, newPosting, typedUsd } from '../api/money.ts'
 import { book, inWords, reversalId, reversalOf, type BookedEntry } from '../api/postings.ts'
 import { Action, FormDialog, Opener } from '../parts/action.tsx'
 import { Field } from '../parts/field.tsx'
@@ -105,16 +105,18 @@ function Refund ({ entry, onChange }: CorrectionProps): JSX.Element {
 }
 
 function RefundDialog ({ entry, onChange, onClose }: CorrectionProps & { onClose (): void }): JSX.Element {
-  const [amount, setAmount] = useState('')
+  const [text, setText] = useState('')
   const [id] = useState(newPosting)
-  const body = (): object => ({ entry: entry.id, ...amount.trim() !== '' && { amount_usd: amountOf(amount) } })
+  const isAll = text.trim() === ''
+  const amount = isAll ? 'all that is left' : typedUsd(text)
+  const body = (): object => ({ entry: entry.id, ...!isAll && { amount_usd: amountOf('Amount', text) } })
   return (
     <FormDialog
-      title='Refund a charge' does='Refund' onClose={onClose}
+      title='Refund a charge' does={amount === '' ? 'Refund' : `Refund ${amount} to ${entry.debit}`} onClose={onClose}
       run={async () => await book({ verb: 'refunds', account: entry.debit, body: { id, ...body() } }, onChange)}
     >
       <p>The charge was <Money nano={entry.amount_nano} />.</p>
-      <Field label='Amount in US dollars' value={amount} onValue={setAmount} inputmode='decimal' hint='Empty: all that is left of the charge.' />
+      <Field label='Amount in US dollars' value={text} onValue={setText} inputmode='decimal' hint='Empty: all that is left of the charge.' />
     </FormDialog>
   )
 }

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { amountOf, newPosting } from '../api/money.ts'
+import { amountOf, newPosting, typedUsd } from '../api/money.ts'
 import { book } from '../api/postings.ts'
 import { AccountField } from '../parts/account-field.tsx'
 import { FormDialog, Opener } from '../parts/action.tsx'
@@ -31,10 +31,12 @@ export function Movements (props: MovementsProps): JSX.Element {
 function DepositDialog ({ account: { id: account }, onChange, onClose }: DialogProps): JSX.Element {
   const { values, field } = useForm({ amount: '' })
   const [id] = useState(newPosting)
+  const amount = typedUsd(values.amount)
   return (
     <FormDialog
-      title={`Deposit to ${account}`} does='Deposit' onClose={onClose}
-      run={async () => await book({ verb: 'deposits', account, body: { id, amount_usd: amountOf(values.amount) } }, onChange)}
+      title={`Deposit to ${account}`} onClose={onClose}
+      does={amount === '' ? 'Deposit' : `Deposit ${amount} to ${account}`}
+      run={async () => await book({ verb: 'deposits', account, body: { id, amount_usd: amountOf('Amount', values.amount) } }, onChange)}
     >
       <Field label='Amount in US dollars' {...field('amount')} required placeholder='25.00' inputmode='decimal' />
     </FormDialog>
@@ -45,10 +47,13 @@ function TransferDialog ({ account: { id: account, ...rest }, onChange, onClose 
   const { values, field } = useForm({ to: '', amount: '', reason: '' })
   const [isAll, setAll] = useState(false)
   const [id] = useState(newPosting)
-  const body = (): object => ({ to: values.to.trim(), ...amountToTake(values.amount, isAll), ...reasonOf(values.reason) })
+  const to = values.to.trim()
+  const amount = isAll ? 'all' : typedUsd(values.amount)
+  const body = (): object => ({ to, ...amountToTake(values.amount, isAll), ...reasonOf(values.reason) })
   return (
     <FormDialog
-      title={`Transfer from ${account}`} does='Transfer' onClose={onClose}
+      title={`Transfer from ${account}`} onClose={onClose}
+      does={amount === '' || to === '' ? 'Transfer' : `Transfer ${amount} to ${to}`}
       run={async () => await book({ verb: 'transfers', account, body: { id, ...body() } }, onChange)}
     >
       <AccountField label='To the account' {...field('to')} hint='Its id. To an account below this one, it is an allocation.' />
@@ -62,10 +67,12 @@ function WithdrawDialog ({ account: { id: account, ...rest }, onChange, onClose 
   const { values, field } = useForm({ amount: '', reason: '' })
   const [isAll, setAll] = useState(false)
   const [id] = useState(newPosting)
+  const amount = isAll ? 'all' : typedUsd(values.amount)
   const body = (): object => ({ ...amountToTake(values.amount, isAll), ...reasonOf(values.reason) })
   return (
     <FormDialog
-      title={`Withdraw from ${account}`} does='Withdraw' confirm={account} onClose={onClose}
+      title={`Withdraw from ${account}`} confirm={account} onClose={onClose}
+      does={amount === '' ? 'Withdraw' : `Withdraw ${amount} from ${account}`}
       run={async () => await book({ verb: 'withdrawals', account, body: { id, ...body() } }, onChange)}
     >
       <p>The money leaves the books, as when a customer is paid back.</p>
@@ -79,10 +86,12 @@ function AdjustDialog ({ account: { id: account }, onChange, onClose }: DialogPr
   const { values, field } = useForm({ way: 'add', amount: '', reason: '' })
   const [id] = useState(newPosting)
   const takesAway = values.way === 'take'
-  const body = (): object => ({ amount_usd: `${takesAway ? '-' : ''}${amountOf(values.amount)}`, ...reasonOf(values.reason) })
+  const amount = typedUsd(values.amount)
+  const body = (): object => ({ amount_usd: `${takesAway ? '-' : ''}${amountOf('Amount', values.amount)}`, ...reasonOf(values.reason) })
   return (
     <FormDialog
-      title={`Adjust the credits of ${account}`} does='Adjust' onClose={onClose} {...takesAway && { confirm: account }}
+      title={`Adjust the credits of ${account}`} onClose={onClose} {...takesAway && { confirm: account }}
+      does={amount === '' ? 'Adjust' : `Adjust by ${takesAway ? '−' : '+'}${amount}`}
       run={async () => await book({ verb: 'adjustments', account, body: { id, ...body() } }, onChange)}
     >
       <p>Corrects the books, as after a mistake. The statement of the month shows it apart from deposits.</p>
@@ -112,7 +121,7 @@ function AmountToTake ({ field, isAll, onAll, account: { available_nano: availab
 }
 
 function amountToTake (amount: string, isAll: boolean): object {
-  return isAll ? { amount: 'all' } : { amount_usd: amountOf(amount) }
+  return isAll ? { amount: 'all' } : { amount_usd: amountOf('Amount', amount) }
 }
 
 function reasonOf (text: string): { reason?: string } {

@@ -1,9 +1,9 @@
 import type { JSX } from 'preact'
 import type { AccountChange } from '../../../schemas/admin/accounts.ts'
-import { amountOf, limitAmountOf } from '../api/money.ts'
+import { amountOf, limitAmountOf, typedUsd } from '../api/money.ts'
 import { FormDialog } from '../parts/action.tsx'
 import { Choice, Field } from '../parts/field.tsx'
-import { readPeriod, useForm, type Texts } from '../parts/form.ts'
+import { readPeriod, typedBudget, useForm, type Texts } from '../parts/form.ts'
 import { changedLimits, LimitFields, limitTexts, type LimitName } from '../parts/limits.tsx'
 import { exactUsd } from '../parts/money.tsx'
 import { saveChange } from '../parts/save-change.ts'
@@ -20,13 +20,16 @@ interface SettingsProps {
 /** Changes name, limits and what operators are told of an account; sends the fields that were touched. */
 export function AccountSettings ({ account, onChange, onClose }: SettingsProps): JSX.Element {
   const form = useForm<Name>(textsOf(account))
+  const budget = form.isChanged('budget', 'period') && typedBudget(form.values)
+  const low = form.isChanged('low') && typedUsd(form.values.low)
+  const amounts = [budget && `soft ${budget}`, low && `low balance ${low}`].filter(Boolean).join(', ')
   const path = `/admin/accounts/${encodeURIComponent(account.id)}`
   async function save (): Promise<void> {
     const before = changeOf(form.first, form.isChanged)
     await saveChange({ path, name: account.id, change: changeOf(form.values, form.isChanged), before, onChange })
   }
   return (
-    <FormDialog title={`Settings of ${account.id}`} does='Save' run={save} onClose={onClose}>
+    <FormDialog title={`Settings of ${account.id}`} does={amounts === '' ? 'Save' : `Save: ${amounts}`} run={save} onClose={onClose}>
       <Field label='Name' {...form.field('name')} required />
       <LimitFields form={form} />
       <div class='pair'>
@@ -58,7 +61,7 @@ function changeOf (texts: Texts<Name>, isChanged: (...names: Name[]) => boolean)
   return {
     ...isChanged('name') && { name: name.trim() },
     ...changedLimits(texts, isChanged),
-    ...isChanged('budget', 'period') && { soft_budget: budget.trim() === '' ? null : { amount_usd: amountOf(budget), period: readPeriod(period) } },
-    ...isChanged('low') && { low_balance: low.trim() === '' ? null : { amount_usd: limitAmountOf(low) } }
+    ...isChanged('budget', 'period') && { soft_budget: budget.trim() === '' ? null : { amount_usd: amountOf('Soft budget', budget), period: readPeriod(period) } },
+    ...isChanged('low') && { low_balance: low.trim() === '' ? null : { amount_usd: limitAmountOf('Low balance', low) } }
   }
 }

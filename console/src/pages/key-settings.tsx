@@ -3,7 +3,7 @@ import type { KeyChange } from '../../../schemas/admin/keys.ts'
 import { limitAmountOf } from '../api/money.ts'
 import { FormDialog } from '../parts/action.tsx'
 import { Choice, Field } from '../parts/field.tsx'
-import { readPeriod, useForm, type Texts } from '../parts/form.ts'
+import { readPeriod, typedBudget, useForm, type Texts } from '../parts/form.ts'
 import { changedLimits, LimitFields, limitTexts, type LimitName } from '../parts/limits.tsx'
 import { exactUsd } from '../parts/money.tsx'
 import { saveChange } from '../parts/save-change.ts'
@@ -20,13 +20,14 @@ interface SettingsProps {
 /** Changes label, budget, models, limits and the end of a key; sends the fields that were touched. */
 export function KeySettings ({ keyOf: key, onChange, onClose }: SettingsProps): JSX.Element {
   const form = useForm<Name>(textsOf(key))
+  const budget = form.isChanged('budget', 'period') && typedBudget(form.values)
   const path = `/admin/keys/${encodeURIComponent(key.id)}`
   async function save (): Promise<void> {
     const before = { ...changeOf(form.first, form.isChanged), ...form.isChanged('expires') && { expires_at: key.expires_at } }
     await saveChange({ path, name: key.label === '' ? key.id : key.label, change: changeOf(form.values, form.isChanged), before, onChange })
   }
   return (
-    <FormDialog title='Settings of the key' does='Save' run={save} onClose={onClose}>
+    <FormDialog title='Settings of the key' does={budget ? `Save: ${budget}` : 'Save'} run={save} onClose={onClose}>
       <Field label='Label' {...form.field('label')} hint='What it is for, e.g. the app that uses it.' />
       {key.role === 'user' && (
         <>
@@ -59,7 +60,7 @@ function changeOf (texts: Texts<Name>, isChanged: (...names: Name[]) => boolean)
   const { label, budget, period, models, expires } = texts
   return {
     ...isChanged('label') && { label: label.trim() },
-    ...isChanged('budget', 'period') && { budget: budget.trim() === '' ? null : { amount_usd: limitAmountOf(budget), period: readPeriod(period) } },
+    ...isChanged('budget', 'period') && { budget: budget.trim() === '' ? null : { amount_usd: limitAmountOf('Budget', budget), period: readPeriod(period) } },
     ...isChanged('models') && { models: globsOf(models) },
     ...changedLimits(texts, isChanged),
     ...isChanged('expires') && { expires_at: expires === '' ? null : expires }

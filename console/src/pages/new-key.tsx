@@ -8,6 +8,7 @@ import { AccountField } from '../parts/account-field.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Choice, Field } from '../parts/field.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
+import { typedBudget } from '../parts/form.ts'
 import { may } from '../session.ts'
 
 /** Creates a key and shows its secret, once. */
@@ -17,6 +18,7 @@ export function NewKeyDialog ({ account, onClose }: { account: string, onClose (
   const [problem, setProblem] = useState('')
   const [isBusy, setBusy] = useState(false)
   const change = (part: Partial<typeof form>): void => setForm({ ...form, ...part })
+  const budget = form.role === 'user' ? typedBudget(form) : ''
   async function create (event: SubmitEvent): Promise<void> {
     event.preventDefault()
     if (isBusy) return
@@ -39,7 +41,7 @@ export function NewKeyDialog ({ account, onClose }: { account: string, onClose (
         {form.role === 'user' && (
           <>
             <div class='pair'>
-              <Field label='Budget in US dollars' value={form.budget} onValue={budget => change({ budget })} placeholder='No limit' />
+              <Field label='Budget in US dollars' value={form.budget} onValue={budget => change({ budget })} placeholder='No limit' inputmode='decimal' />
               <Choice label='Per' value={form.period} onValue={period => change({ period })} options={['day', 'week', 'month', ['', 'in all']]} />
             </div>
             <Field label='Models' value={form.models} onValue={models => change({ models })} hint='Names or patterns such as openai/*, separated by commas. Empty: all.' />
@@ -48,7 +50,7 @@ export function NewKeyDialog ({ account, onClose }: { account: string, onClose (
         <Field label='Expires' type='date' value={form.expires} onValue={expires => change({ expires })} hint='Empty: never.' />
         {problem !== '' && <p class='notice bad' role='alert'>{problem}</p>}
         <div class='actions'>
-          <button class='primary' disabled={isBusy}>Create</button>
+          <button class='primary' disabled={isBusy}>{budget === '' ? 'Create' : `Create: ${budget}`}</button>
           <button type='button' onClick={() => onClose(false)}>Cancel</button>
         </div>
       </form>
@@ -64,7 +66,7 @@ function bodyOf ({ account, label, role, budget, period, models, expires }: Reco
     account: account?.trim(),
     label,
     ...role !== 'user' && { role },
-    ...isUser && budget !== '' && { budget: { amount_usd: limitAmountOf(budget ?? ''), ...period !== '' && { period } } },
+    ...isUser && budget?.trim() && { budget: { amount_usd: limitAmountOf('Budget', budget), ...period !== '' && { period } } },
     ...isUser && globs.length > 0 && { models: globs },
     ...expires !== '' && { expires_at: expires }
   }

@@ -9,6 +9,11 @@ export function exactUsd (nano: bigint): string {
   return `${nano < 0n ? '-' : ''}${size / nanoPerUsd}.${decimals}`
 }
 
+/** The same for people, e.g. `$1,250.00`. */
+export function groupedUsd (nano: bigint): string {
+  return `$${exactUsd(nano).replace(/\d(?=(\d{3})+\.)/g, '$&,')}`
+}
+
 /** Nano-dollars to the last digit that matters: cents from a dollar on, else three significant digits. */
 export function shortUsd (nano: bigint): string {
   const usd = Number(nano) / 1e9
@@ -23,10 +28,4 @@ export function shortUsd (nano: bigint): string {
 export function Money ({ nano }: { nano: bigint | null }): JSX.Element {
   if (nano === null) return <span class='muted'>–</span>
   return <data class='money' value={exactUsd(nano)} title={`$${exactUsd(nano)}`}>{shortUsd(nano)}</data>
-}
-
-/** Reads what a person types as dollars, e.g. `12.50`; null if it is no amount, or below zero. */
-export function readUsd (text: string): string | null {
-  const plain = text.trim().replace(/^\$/, '').replaceAll(',', '')
-  return /^\d{1,12}(\.\d{1,9})?$/.test(plain) ? plain : null
 }
