@@ -111,7 +111,6 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(ops.health, { storeGraceMs: settings.storeGraceMs })
   await app.register(ops.requestLog, settings.requestLog)
   await app.register(core.accounts)
-  await app.register(ops.firstKey, { startingCreditNano: settings.startingCreditNano })
   await app.register(core.ledger, {
     takeoverMs: config.video.takeoverAfterMs,
     deadlineMs: config.requests.deadlineMs

@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import { build } from '../fastify.config.ts'
 import { loadConfig } from '../services/config/load.ts'
 import type { Settings } from '../services/config/settings/settings.ts'
+import { bootstrap } from '../services/keys/bootstrap.ts'
 import { hungOperations } from '../services/media/errors.ts'
 import { welcome } from '../services/http/startup-banner.ts'
 import { createLogger } from '../services/observability/logger.ts'
@@ -32,13 +33,18 @@ export async function startGateway (
   const [config, logger] = [await reload(), await createLogger(settings.logLevel, { sharesOutput: isWorker })]
   const app = await build({ settings, config, reload, logger, siblings })
   onBuilt(app)
-  const address = await listen(app, settings, isWorker).catch(async error => {
+  try {
+    const address = await listen(app, settings, isWorker)
+    const { store, keys, accounts } = app
+    const first = await bootstrap({ store, keys, accounts, startingCreditNano: settings.startingCreditNano })
+    inlineMore()
+    const hasConsole = app.models.config().console.enabled
+    const firstKey = first?.key ?? null
+    return { app, banner: welcome({ address, firstKey, models: app.models.list(), hasConsole }) }
+  } catch (error) {
     await app.close()
     throw error
-  })
-  inlineMore()
-  const hasConsole = app.models.config().console.enabled
-  return { app, banner: welcome({ address, firstKey: app.firstKey, models: app.models.list(), hasConsole }) }
+  }
 }
 
 /**

@@ -1,6 +1,7 @@
 import closeWithGrace from 'close-with-grace'
 import type { FastifyInstance } from 'fastify'
 import { readSettings, type Settings } from '../services/config/settings/settings.ts'
+import { withPortAdvice } from '../services/http/startup-banner.ts'
 
 /** Serves as the environment describes; prints why if it cannot. Workers run the file `workerProgram`. */
 export async function main (workerProgram?: string): Promise<void> {
@@ -13,9 +14,13 @@ export async function main (workerProgram?: string): Promise<void> {
 /** Starts the gateway that the environment describes; it runs until SIGTERM or SIGINT. */
 export async function serve (env: NodeJS.ProcessEnv, workerProgram?: string): Promise<void> {
   const settings = readSettings(env)
-  if (settings.workers === 1) return await serveAlone(env, settings)
-  const { serveByWorkers } = await import('./workers.ts')
-  await serveByWorkers(env, settings, workerProgram)
+  try {
+    if (settings.workers === 1) return await serveAlone(env, settings)
+    const { serveByWorkers } = await import('./workers.ts')
+    await serveByWorkers(env, settings, workerProgram)
+  } catch (error) {
+    throw withPortAdvice(error, env)
+  }
 }
 
 async function serveAlone (env: NodeJS.ProcessEnv, settings: Settings): Promise<void> {

@@ -10,6 +10,7 @@ import type { GatewayConfig, ModelConfig, ProviderConfig } from '../services/cat
 import { configFromEnvironment } from '../services/config/environment/environment.ts'
 import { readSettings } from '../services/config/settings/settings.ts'
 import { modelFromCatalogue } from '../services/catalogue/models.ts'
+import { bootstrap } from '../services/keys/bootstrap.ts'
 import { generous } from './timeouts.ts'
 
 type Line = Record<string, unknown>
@@ -53,16 +54,19 @@ export async function buildGateway (t: Teardown, options: GatewayOptions = {}): 
     TOLLGATE_MAX_LAG_MS: '60000',
     ...options.env
   }
+  const settings = readSettings(env, '/nonexistent')
   const log = createLog()
   const app = await build({
-    settings: readSettings(env, '/nonexistent'),
+    settings,
     config: options.config ?? configFromEnvironment(env),
     logger: pino({ base: null }, log.stream)
   })
   t.teardown(() => app.close())
   await options.beforeReady?.(app)
   await app.ready()
-  const key = app.firstKey ?? ''
+  const { store, keys, accounts } = app
+  const first = await bootstrap({ store, keys, accounts, startingCreditNano: settings.startingCreditNano })
+  const key = first?.key ?? ''
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   return {
     app,

@@ -43,10 +43,30 @@ t.test('a first start prints a key and a command that works when pasted; a secon
   const again = await addressOf(second)
   t.equal(again.key, '')
   t.equal((await ask(again.url, key, { model: 'sandbox-chat' })).statusCode, 200, 'the first key still works')
+  await t.test('every start has the address of the console, and how to get a key if the first one is lost', async t => {
+    await getKeysAsTold(t, [first, second])
+  })
   await t.test('a second signal ends the process at once', async t => {
     await endBySecondSignal(t, second, again.url, key)
   })
 })
+
+async function getKeysAsTold (t: Test, gateways: readonly GatewayProcess[]): Promise<void> {
+  for (const gateway of gateways) {
+    const { url } = await addressOf(gateway)
+    t.match(gateway.output(), url.replace(/v1$/, 'console'))
+    const made = [...gateway.output().matchAll(/npx tollgate( keys create.*)$/gm)].map(async ([, args = '']) => {
+      const { stdout } = await run('sh', ['-c', join(import.meta.dirname, '../bin/tollgate.js') + args], { cwd: gateway.folder })
+      return stdout.trim()
+    })
+    const { url: running } = await addressOf(gateways.at(-1) ?? gateway)
+    const [user = '', owner = ''] = await Promise.all(made)
+    t.equal((await ask(running, user, { model: 'sandbox-chat' })).statusCode, 200)
+    const headers = { authorization: `Bearer ${owner}` }
+    const { body } = await request(running.replace(/v1$/, 'admin/me'), { headers })
+    t.match(await body.json(), { role: 'owner' })
+  }
+}
 
 async function endByStream (t: Test, gateway: GatewayProcess, url: string, key: string): Promise<void> {
   const { body } = await ask(url, key, { model: 'sandbox-chat', stream: true })
@@ -210,10 +230,19 @@ t.test('an address in use stops the start with a message', async t => {
   await once(taken, 'listening')
   const port = String((taken.address() as AddressInfo).port)
   const reason = `listen EADDRINUSE: address already in use 127.0.0.1:${port}`
-  const gateway = await spawnGateway(t, { PORT: port })
-  t.equal(await gateway.exited, 1)
-  t.match(gateway.output(), `Tollgate cannot start: ${reason}`)
-  t.notMatch(gateway.output(), 'Tollgate serves')
+  const folder = await temporaryFolder(t)
+  const other = (variable: string): string => `${variable}=${Number(port) + 1} npm start`
+  for (const workers of ['1', '2']) {
+    const gateway = await spawnGateway(t, { PORT: port, TOLLGATE_WORKERS: workers }, { folder })
+    t.equal(await gateway.exited, 1)
+    t.match(gateway.output(), `Tollgate cannot start: ${reason}. Choose another port: ${other('PORT')}`)
+    t.notMatch(gateway.output(), 'Tollgate serves')
+  }
+  const { exited, output } = await spawnGateway(t, { TOLLGATE_METRICS_PORT: port }, { folder })
+  t.equal(await exited, 1)
+  t.match(output(), other('TOLLGATE_METRICS_PORT'))
+  const { key } = await addressOf(await spawnGateway(t, {}, { folder }))
+  t.match(key, /^sk-tg-/, 'the first key is made by the start that shows it')
   for (const variable of ['ALT_PORT', 'TOLLGATE_METRICS_PORT']) {
     const env = { DATABASE_URL: 'sqlite::memory:', TOLLGATE_DISCOVER: 'off', LOG_LEVEL: 'silent', PORT: '0', [variable]: port }
     const started = startGateway(env, readSettings(env, await temporaryFolder(t)), { onBuilt () {} })

@@ -1,7 +1,6 @@
 export { default as accessLog } from './access-log.ts'
 export { default as configuration } from './configuration.ts'
 export { default as discovery } from './discovery.ts'
-export { default as firstKey } from './first-key.ts'
 export { default as health } from './health.ts'
 export { default as metrics } from './metrics.ts'
 export { default as metricsPort } from './metrics-port.ts'

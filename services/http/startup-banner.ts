@@ -8,16 +8,33 @@ interface WelcomeOptions {
   hasConsole: boolean
 }
 
-/** What a new user needs: the base URL, the first key, a command that works when pasted, and the console. */
+/**
+ * What a new user needs: the base URL, the first key with a command that works when pasted, the console, and
+ * how to get keys. The first key is a user's, so the console shows the whole gateway with another one only.
+ */
 export function welcome ({ address, firstKey, models, hasConsole }: WelcomeOptions): string {
   const baseUrl = `${address}/v1`
   const model = models.find(({ kind }) => kind === 'chat')?.id ?? 'auto'
   const lines = ['', `Tollgate serves ${baseUrl}`, '']
   if (firstKey !== null) {
     lines.push(`Your first API key, shown this once:  ${firstKey}`, '', 'Try it:', '', curl(baseUrl, firstKey, model), '')
-    if (hasConsole) lines.push(`Or in a browser, with the same key: ${address}/console`, '')
   }
+  if (hasConsole) lines.push(`The console:                            ${address}/console`)
+  lines.push(
+    'Another API key:                        npx tollgate keys create',
+    'An owner\'s key, for the whole gateway:  npx tollgate keys create --role owner', ''
+  )
   return `${lines.join('\n')}\n`
+}
+
+const portVariables = ['ALT_PORT', 'TOLLGATE_METRICS_PORT']
+
+/** Adds how to choose another port to the error of an address in use; returns other errors unchanged. */
+export function withPortAdvice (error: unknown, env: NodeJS.ProcessEnv): unknown {
+  if (!(error instanceof Error && 'port' in error && 'code' in error && error.code === 'EADDRINUSE')) return error
+  const variable = portVariables.find(name => env[name] === String(error.port)) ?? 'PORT'
+  const advice = `${variable}=${Number(error.port) + 1} npm start`
+  return new Error(`${error.message}. Choose another port: ${advice}`, { cause: error })
 }
 
 /** The model's name is operator's text: single quotes end the shell's string, so they are left out. */

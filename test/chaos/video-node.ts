@@ -4,6 +4,7 @@ import { newProvider } from '../../services/config/new-provider.ts'
 import { readSettings } from '../../services/config/settings/settings.ts'
 import { blockDefaults, videoDefaults } from '../../services/config/defaults.ts'
 import { modelFromCatalogue } from '../../services/catalogue/models.ts'
+import { bootstrap } from '../../services/keys/bootstrap.ts'
 
 /**
  * A gateway with scaled-down times, for `videos.ts`: it sends the address it listens on. After the message
@@ -16,8 +17,9 @@ const tokens = { inputPico: null, outputPico: null, cacheReadPico: null, cacheWr
 const price = { ...tokens, imageNano: null, secondNano: 1_000_000 }
 const model = { ...modelFromCatalogue('kling', 'film'), id: 'film', kind: 'video' as const, price }
 
+const settings = readSettings(process.env, '/nonexistent')
 const app = await build({
-  settings: readSettings(process.env, '/nonexistent'),
+  settings,
   config: {
     providers: [provider],
     models: [model],
@@ -45,4 +47,6 @@ process.on('message', message => { armed = message === 'arm' })
 process.on('disconnect', () => process.exit())
 
 const address = await app.listen({ host: '127.0.0.1', port: 0 })
-process.send?.({ event: 'listening', url: `${address}/v1`, key: app.firstKey })
+const { store, keys, accounts } = app
+const first = await bootstrap({ store, keys, accounts, startingCreditNano: settings.startingCreditNano })
+process.send?.({ event: 'listening', url: `${address}/v1`, key: first?.key ?? null })

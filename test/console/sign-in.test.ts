@@ -9,6 +9,7 @@ t.test('sign-in: a wrong key is refused in words, the right one goes on where on
   await page.goto(`${console}/requests?status=404`)
   const key = page.getByLabel('Key')
   await key.waitFor()
+  await page.getByText('For the whole gateway: npx tollgate keys create --role owner').waitFor()
   t.same(await findingsOf(page), [])
   await key.fill('sk-wrong')
   await page.keyboard.press('Enter')

@@ -35,7 +35,7 @@ export function SignIn (): JSX.Element {
       <form ref={form} onSubmit={submit}>
         <Field
           label='Key' type='password' value={key} onValue={setKey} required autocomplete='current-password' name='key'
-          hint='An admin key shows the whole gateway, any other key its own account. The first start printed a key; npx tollgate keys create makes one.'
+          hint='The key that the first start printed is a user’s, which shows its own account. For the whole gateway: npx tollgate keys create --role owner'
         />
         {problem !== '' && <p class='notice bad' role='alert'>{problem}</p>}
         <button class='primary' disabled={isBusy}>Sign in</button>

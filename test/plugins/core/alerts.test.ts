@@ -23,7 +23,7 @@ t.test('the webhook of the configuration is told of a budget that requests have 
   t.teardown(() => { receiver.close() })
   const origin = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`
   const alerts = { ...alertDefaults, webhook: { url: `${origin}/hook`, secret }, lowBalanceNano: 20_000_000_000 }
-  const { app, url } = await startGateway(t, {
+  const { app, url, key: firstKey } = await startGateway(t, {
     env: { TOLLGATE_TRUSTED_ORIGINS: origin, TOLLGATE_ADMIN_KEY: 'operator-key-of-this-test' },
     config: { ...configFromEnvironment({}), alerts }
   })
@@ -36,7 +36,7 @@ t.test('the webhook of the configuration is told of a budget that requests have 
     await answer.text()
     return answer
   }
-  const { headers } = await ask(app.firstKey ?? '')
+  const { headers } = await ask(firstKey)
   const costNano = Math.round(Number(headers.get('x-tollgate-cost')) * 1e9)
   t.ok(costNano > 0)
   // A budget that the cost of one request exceeds is refused; one of exactly that much may be held in full.
