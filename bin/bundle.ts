@@ -20,7 +20,7 @@ const programs = {
 
 /** Packages that are loaded on first use stay where they are. */
 const onFirstUse = [
-  /^@aws-sdk\//, /^@opentelemetry\/(?!api$)/, '@scalar/fastify-api-reference', /^gpt-tokenizer\//, 'jose', 'openid-client',
+  /^@aws-sdk\//, /^@opentelemetry\/(?!api$)/, '@scalar/fastify-api-reference', /^gpt-tokenizer\//, 'openid-client',
   'pg', 'sharp', '@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler', 'fast-json-stringify'
 ]
 

@@ -3,7 +3,7 @@ import fp from 'fastify-plugin'
 import type { Arrival } from '../../services/console/csrf.ts'
 import { baseUrlOf } from '../../services/http/base-url.ts'
 import { sessionEnded } from '../../services/console/errors.ts'
-import type { SealedSession } from '../../services/console/session.ts'
+import type { BrowserSession } from '../../services/console/session.ts'
 import { createSessions, type Sessions } from '../../services/console/sessions.ts'
 
 declare module 'fastify' {
@@ -14,7 +14,7 @@ declare module 'fastify' {
      * Returns the session of a request, and postpones its end. Throws GatewayError 401 if it is over, 403 if
      * another page may have made the request; `needsToken` also for methods that change nothing.
      */
-    enterSession (request: FastifyRequest, reply: FastifyReply, needsToken?: boolean): Promise<SealedSession>
+    enterSession (request: FastifyRequest, reply: FastifyReply, needsToken?: boolean): Promise<BrowserSession>
   }
 
   interface FastifyRequest {
@@ -25,7 +25,7 @@ declare module 'fastify' {
 
 /** Opens the sessions that browsers carry in a cookie, in place of a key. */
 export default fp<{ publicBaseUrl: string | null }>(async (app, { publicBaseUrl }) => {
-  const sessions = await createSessions(app.store)
+  const sessions = createSessions(app.store)
   app.decorate('sessions', sessions)
 
   app.decorateRequest('arrival', function (this: FastifyRequest) {
@@ -44,8 +44,8 @@ export default fp<{ publicBaseUrl: string | null }>(async (app, { publicBaseUrl 
     const session = await sessions.read(request.headers.cookie, arrival.isSecure)
     if (session === null) throw sessionEnded()
     sessions.refuseForged(session, arrival, needsToken)
-    const renewed = await sessions.renewed(session)
-    if (renewed !== null) reply.header('set-cookie', renewed)
+    // A running stream that checks its session again is no use of it.
+    if (!reply.sent) await sessions.touch(session)
     return session
   })
 }, { name: 'sessions', dependencies: ['store'] })

@@ -1,12 +1,13 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { Type, type FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { ConsoleSession, SignIn } from '../../schemas/admin/session.ts'
+import { ConsoleSession, SignIn, SignOut } from '../../schemas/admin/session.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
-import { sessionIn, withoutSession } from '../../services/console/cookie.ts'
+import { sessionCookie, sessionIn, withoutSession } from '../../services/console/cookie.ts'
 import { requireOwnOrigin } from '../../services/console/csrf.ts'
 import { describeSession, noSession } from '../../services/console/describe-session.ts'
-import type { SealedSession } from '../../services/console/session.ts'
+import type { BrowserSession } from '../../services/console/session.ts'
 import { createSignInAttempts } from '../../services/console/sign-in-attempts.ts'
+import { newToken } from '../../services/console/token.ts'
 import { GatewayError } from '../../services/shared/errors.ts'
 
 /** `POST`, `GET` and `DELETE /console/session`, and `PUT /console/session/key`. */
@@ -24,15 +25,10 @@ const session: FastifyPluginAsyncTypebox = async app => {
     }
   }
 
-  async function describe (session: SealedSession): Promise<ConsoleSession> {
+  async function describe (session: BrowserSession): Promise<ConsoleSession> {
     const operator = await holders.operatorOf(session)
     const payer = await holders.payingKeyOf(session).catch(noneIfRefused)
     return describeSession({ session, operator, payer, csrfToken: sessions.csrfTokenOf(session) })
-  }
-
-  async function send (reply: FastifyReply, session: SealedSession): Promise<ConsoleSession> {
-    reply.headers({ 'set-cookie': await sessions.cookieOf(session), 'cache-control': 'no-store' })
-    return await describe(session)
   }
 
   app.addHook('onRoute', route => { route.schema = { tags: ['Console'], ...route.schema } })
@@ -48,8 +44,12 @@ const session: FastifyPluginAsyncTypebox = async app => {
   }, async (request, reply) => {
     const arrival = request.arrival()
     requireOwnOrigin(arrival)
-    const holder = await tryKey(request, async () => await holders.holderOf(request.body.key))
-    return reply.code(201).send(await send(reply, sessions.start(holder, arrival.isSecure)))
+    const token = newToken()
+    const holder = await tryKey(request, async () => await holders.holderOf(request.body.key, token))
+    const { id } = await holders.operatorOf({ holder, token })
+    const session = await sessions.start({ token, holder, actor: id })
+    reply.headers({ 'set-cookie': sessionCookie(token, arrival), 'cache-control': 'no-store' })
+    return reply.code(201).send(await describe(session))
   })
 
   app.get('/session', {
@@ -85,18 +85,21 @@ const session: FastifyPluginAsyncTypebox = async app => {
     const session = await app.enterSession(request, reply)
     await holders.operatorOf(session)
     const payer = await tryKey(request, async () => await holders.payerOf(request.body.key))
-    return await send(reply, { ...session, payer })
+    reply.header('cache-control', 'no-store')
+    return await describe(await sessions.choosePayer(session, payer))
   })
 
   app.delete('/session', {
     schema: {
       summary: 'Sign out of the console, on all nodes',
-      description: 'Ends the session and deletes its cookie.',
+      description: 'Ends the session and deletes its cookie; with `everywhere=true`, ends all sessions of the same actor.',
       security: [{ session: [] }],
+      querystring: SignOut,
       response: { 204: Type.Null(), ...errorResponses }
     }
   }, async (request, reply) => {
-    await sessions.end(await app.enterSession(request, reply))
+    const session = await app.enterSession(request, reply)
+    await (request.query.everywhere === 'true' ? sessions.endAll(session) : sessions.end(session))
     return reply.code(204).header('set-cookie', withoutSession()).send(null)
   })
 }

@@ -2,13 +2,14 @@ import type { FastifyRequest } from 'fastify'
 import { Type, type FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { errorResponses } from '../../schemas/openai/error.ts'
 import { recordChange } from '../../services/audit/audit.ts'
-import { attemptCookie, attemptIn } from '../../services/console/cookie.ts'
-import { noIdentityProvider } from '../../services/console/errors.ts'
+import { attemptCookie, attemptIn, sessionCookie } from '../../services/console/cookie.ts'
+import { noIdentityProvider, signInFailed } from '../../services/console/errors.ts'
 import { createOidc, roleOf, signInMs, type OidcSettings } from '../../services/console/oidc.ts'
+import { newToken } from '../../services/console/token.ts'
 
 /** `GET /console/sign-in/oidc` and `GET /console/sign-in/callback`: OpenID Connect. */
 const signIn: FastifyPluginAsyncTypebox = async app => {
-  const { sessions, store } = app
+  const { holders, sessions, store } = app
   const oidc = createOidc(store.clock)
   const response = { 302: Type.Null({ description: 'To where the browser goes next.' }), ...errorResponses }
 
@@ -27,9 +28,8 @@ const signIn: FastifyPluginAsyncTypebox = async app => {
     }
   }, async (request, reply) => {
     const { url, attempt } = await oidc.begin(settingsOf(), redirectUri(request))
-    const sealed = await sessions.sealAttempt(attempt)
     reply.headers({
-      'set-cookie': attemptCookie(sealed, { isSecure: request.arrival().isSecure, maxAgeMs: signInMs }), 'cache-control': 'no-store'
+      'set-cookie': attemptCookie(attempt, { isSecure: request.arrival().isSecure, maxAgeMs: signInMs }), 'cache-control': 'no-store'
     })
     return reply.redirect(url, 302)
   })
@@ -44,19 +44,21 @@ const signIn: FastifyPluginAsyncTypebox = async app => {
   }, async (request, reply) => {
     const settings = settingsOf()
     const { isSecure } = request.arrival()
-    const sealed = attemptIn(request.headers.cookie, isSecure)
-    const attempt = sealed === undefined ? null : await sessions.openAttempt(sealed)
+    const attempt = attemptIn(request.headers.cookie, isSecure)
     reply.headers({
       'set-cookie': attemptCookie('', { isSecure, maxAgeMs: 0 }), 'cache-control': 'no-store'
     })
+    if (attempt === undefined) throw signInFailed('It has taken too long, or began in another browser.')
     const query = request.url.slice(request.url.indexOf('?'))
     const holder = await oidc.finish(settings, attempt, new URL(redirectUri(request) + query))
-    const { subject, label } = holder
-    const id = `oidc:${subject}`
+    await sessions.useAttempt(attempt)
+    const token = newToken()
+    const { id, label } = await holders.operatorOf({ holder, token })
     const change = { actor: { id, label }, action: 'session.start', target: id }
     const after = { role: roleOf(settings, holder.groups) }
     await recordChange(store, { ...change, after, at: store.clock() })
-    reply.header('set-cookie', await sessions.cookieOf(sessions.start(holder, isSecure)))
+    await sessions.start({ token, holder, actor: id })
+    reply.header('set-cookie', sessionCookie(token, { isSecure }))
     return reply.redirect('/console/', 302)
   })
 }

@@ -43,3 +43,8 @@ export type ConsoleSession = Static<typeof ConsoleSession>
 
 /** Body of `POST /console/session` and `PUT /console/session/key`. */
 export const SignIn = Closed({ key: Type.String({ minLength: 1, maxLength: 512 }) })
+
+/** Query of `DELETE /console/session`: whether other browsers are signed out too. */
+export const SignOut = Closed({
+  everywhere: Type.Optional(StringEnum(['true', 'false']))
+})

@@ -1,12 +1,13 @@
 import { parseCookie, stringifySetCookie } from 'cookie'
+import { longestMs } from './session.ts'
 
 const plainName = 'tollgate_session'
 /** Browsers accept the prefix only from https, for this host and all paths: RFC 6265bis, section 4.1.3. */
 const secureName = `__Host-${plainName}`
 
 /**
- * Returns the sealed session that a Cookie header carries, undefined if it has none. By https, only a cookie
- * with the prefix counts: other hosts of the domain can set one without it, and so sign a browser in.
+ * Returns the token of the session that a Cookie header carries, undefined if it has none. By https, only a
+ * cookie with the prefix counts: other hosts of the domain can set one without it, and so sign a browser in.
  */
 export function sessionIn (header: string | undefined, isSecure: boolean): string | undefined {
   return cookieIn(header, isSecure ? secureName : plainName)
@@ -15,7 +16,7 @@ export function sessionIn (header: string | undefined, isSecure: boolean): strin
 const plainAttemptName = 'tollgate_sign_in'
 const secureAttemptName = `__Host-${plainAttemptName}`
 
-/** Returns the sealed sign-in attempt that a Cookie header carries, undefined if it has none. */
+/** Returns the sign-in attempt that a Cookie header carries, undefined if it has none. */
 export function attemptIn (header: string | undefined, isSecure: boolean): string | undefined {
   return cookieIn(header, isSecure ? secureAttemptName : plainAttemptName)
 }
@@ -26,11 +27,11 @@ function cookieIn (header: string | undefined, name: string): string | undefined
 
 /** Returns the Set-Cookie header of a sign-in attempt, which the identity provider's page may send back. */
 export function attemptCookie (
-  sealed: string, { isSecure, maxAgeMs }: { isSecure: boolean, maxAgeMs: number }
+  attempt: string, { isSecure, maxAgeMs }: { isSecure: boolean, maxAgeMs: number }
 ): string {
   return stringifySetCookie({
     name: isSecure ? secureAttemptName : plainAttemptName,
-    value: sealed,
+    value: attempt,
     path: isSecure ? '/' : '/console/sign-in',
     httpOnly: true,
     sameSite: 'lax',
@@ -41,16 +42,16 @@ export function attemptCookie (
 
 /** Returns a Set-Cookie header that no script can read and no other site can send. */
 export function sessionCookie (
-  sealed: string, { isSecure, maxAgeMs }: { isSecure: boolean, maxAgeMs: number }
+  token: string, { isSecure, maxAgeMs = longestMs }: { isSecure: boolean, maxAgeMs?: number }
 ): string {
   return stringifySetCookie({
     name: isSecure ? secureName : plainName,
-    value: sealed,
+    value: token,
     path: '/',
     httpOnly: true,
     sameSite: 'strict',
     secure: isSecure,
-    maxAge: Math.max(0, Math.floor(maxAgeMs / 1000))
+    maxAge: Math.floor(maxAgeMs / 1000)
   })
 }
 

@@ -1,5 +1,6 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import { foreignOrigin, wrongCsrfToken } from './errors.ts'
+import { derivedFrom } from './token.ts'
 
 /** What a request says of where it came from. Headers are as Node.js has them. */
 export interface Arrival {
@@ -15,9 +16,9 @@ export interface Arrival {
   isSecure: boolean
 }
 
-/** Returns the token of a session: an HMAC of its id. Source: OWASP, signed double-submit cookie. */
-export function csrfTokenOf (secret: string, session: string): string {
-  return createHmac('sha256', secret).update(`csrf|${session}`).digest('base64url')
+/** Returns the CSRF token of a session, which follows from the token in its cookie. */
+export function csrfTokenOf (token: string): string {
+  return derivedFrom(token, 'csrf')
 }
 
 /** Throws GatewayError 403 if a page of another origin made the browser send the request. */
@@ -29,11 +30,9 @@ export function requireOwnOrigin ({ headers, origins }: Pick<Arrival, 'headers' 
   if (given === undefined || !origins.includes(given)) throw foreignOrigin(origins)
 }
 
-/** Throws GatewayError 403 unless the request carries the token of the session. */
-export function requireCsrfToken (
-  secret: string, session: string, given: string | string[] | undefined
-): void {
-  const expected = Buffer.from(csrfTokenOf(secret, session))
-  const token = Buffer.from(typeof given === 'string' ? given : '')
-  if (token.length !== expected.length || !timingSafeEqual(token, expected)) throw wrongCsrfToken()
+/** Throws GatewayError 403 unless `given` is the CSRF token of the session. */
+export function requireCsrfToken (token: string, given: string | string[] | undefined): void {
+  const expected = Buffer.from(csrfTokenOf(token))
+  const actual = Buffer.from(typeof given === 'string' ? given : '')
+  if (actual.length !== expected.length || !timingSafeEqual(actual, expected)) throw wrongCsrfToken()
 }

@@ -2,12 +2,12 @@ import type { ConsoleSession } from '../../schemas/admin/session.ts'
 import { permissionsOf, type Operator } from '../keys/roles.ts'
 import type { KeyRecord } from '../keys/types.ts'
 import { isoTime } from '../shared/iso-time.ts'
-import { expiryOf, type SealedSession } from './session.ts'
+import { expiryOf, type BrowserSession } from './session.ts'
 
 /** Describes a session to the page that has it. */
 export function describeSession (
   { session, operator, payer, csrfToken }:
-  { session: SealedSession, operator: Operator, payer: KeyRecord | null, csrfToken: string }
+  { session: BrowserSession, operator: Operator, payer: KeyRecord | null, csrfToken: string }
 ): ConsoleSession {
   return {
     object: 'session',

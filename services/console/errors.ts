@@ -44,13 +44,6 @@ export function noRole (label: string): GatewayError {
     `${label} belongs to no group that has a role here. Ask the operator of this gateway.`, { code: 'no_role' })
 }
 
-/** 403: what has to be kept of a person exceeds what browsers store in a cookie. */
-export function tooManyGroups (label: string): GatewayError {
-  return new GatewayError(403, 'invalid_request_error',
-    `The groups of ${label} that have a role here are too many for a cookie. Shorten console.oidc.roles, or the names of its groups.`,
-    { code: 'too_many_groups' })
-}
-
 /** 429: too many wrong keys came from one address. */
 export function tooManySignIns (retryAfterMs: number): GatewayError {
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000))

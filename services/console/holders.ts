@@ -7,7 +7,8 @@ import type { KeyRecord } from '../keys/types.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { noPayer, sessionEnded } from './errors.ts'
 import { roleOf, type OidcSettings } from './oidc.ts'
-import type { Holder, KeyHolder, OidcHolder, SealedSession } from './session.ts'
+import type { BrowserSession, Holder, KeyHolder, OidcHolder } from './session.ts'
+import { derivedFrom } from './token.ts'
 
 export type Holders = ReturnType<typeof createHolders>
 
@@ -20,8 +21,6 @@ export function createHolders (
     oidc: () => OidcSettings | null
   }
 ) {
-  const proof = adminKey === null ? null : proofOf(adminKey)
-
   async function recordOf ({ id, secretSha256 }: KeyHolder): Promise<KeyRecord> {
     try {
       return await keys.authenticateDigest({ id, secretSha256: Buffer.from(secretSha256, 'hex') })
@@ -31,15 +30,15 @@ export function createHolders (
   }
 
   /** Whether it is the admin key of the environment. */
-  const isAdminKey = (key: string): boolean => proof !== null && isEqual(proof, proofOf(key))
+  const isAdminKey = (key: string): boolean => adminKey !== null && isEqual(key, adminKey)
 
   return {
     recordOf,
     isAdminKey,
 
-    /** Returns the holder of a key of any role. Throws GatewayError 401. */
-    async holderOf (key: string): Promise<Holder> {
-      if (proof !== null && isAdminKey(key)) return { kind: 'environment', proof }
+    /** Returns the holder of a key of any role, for the session of `token`. Throws GatewayError 401. */
+    async holderOf (key: string, token: string): Promise<Holder> {
+      if (isAdminKey(key)) return { kind: 'environment', proof: proofOf(key, token) }
       await keys.authenticateAny(key)
       return keyHolder(key)
     },
@@ -52,15 +51,15 @@ export function createHolders (
     },
 
     /** Returns who a session acts as. Throws GatewayError 401 once its key is no longer valid. */
-    async operatorOf ({ holder }: SealedSession): Promise<Operator> {
+    async operatorOf ({ holder, token }: Pick<BrowserSession, 'holder' | 'token'>): Promise<Operator> {
       if (holder.kind === 'key') return operatorOf(await recordOf(holder))
       if (holder.kind === 'oidc') return personOf(holder, oidc())
-      if (proof === null || !isEqual(proof, holder.proof)) throw sessionEnded()
+      if (adminKey === null || !isEqual(proofOf(adminKey, token), holder.proof)) throw sessionEnded()
       return environmentOperator
     },
 
     /** Returns the key that pays for a session's requests to `/v1`. Throws GatewayError 401 or 403. */
-    async payingKeyOf ({ holder, payer }: SealedSession): Promise<KeyRecord> {
+    async payingKeyOf ({ holder, payer }: BrowserSession): Promise<KeyRecord> {
       const own = holder.kind === 'key' ? await recordOf(holder) : null
       if (own?.role === 'user') return own
       if (payer === null) throw noPayer()
@@ -81,11 +80,12 @@ function keyHolder (key: string): KeyHolder {
   return { kind: 'key', id: credential.id, secretSha256: credential.secretSha256.toString('hex') }
 }
 
-function proofOf (key: string): string {
-  return hash('sha256', `console|${key}`, 'hex')
+/** Of the admin key, a row has nothing by which it could be guessed without the token of the session. */
+function proofOf (adminKey: string, token: string): string {
+  return derivedFrom(token, `admin-key|${adminKey}`)
 }
 
-/** Digests have one length, so the comparison does not reveal that of the key. */
+/** Compares digests, which have one length, so that the time does not reveal that of a secret. */
 function isEqual (one: string, other: string): boolean {
-  return one.length === other.length && timingSafeEqual(Buffer.from(one), Buffer.from(other))
+  return timingSafeEqual(hash('sha256', one, 'buffer'), hash('sha256', other, 'buffer'))
 }

@@ -1,22 +1,14 @@
 import type { ConsoleSettings } from '../../schemas/config/console.ts'
 import type { AdminRole } from '../keys/roles.ts'
 import { GatewayError } from '../shared/errors.ts'
-import { noRole, signInFailed, tooManyGroups } from './errors.ts'
+import { noRole, signInFailed } from './errors.ts'
 import type { OidcHolder } from './session.ts'
+import { derivedFrom, newToken } from './token.ts'
 
 export type OidcSettings = NonNullable<ConsoleSettings['oidc']>
 
-/** What the browser keeps while it is at the identity provider. `startedAt` in ms since 1970. */
-export interface SignInAttempt { state: string, nonce: string, verifier: string, startedAt: number }
-
 /** How long a person may take to sign in there. */
 export const signInMs = 10 * 60_000
-
-/**
- * What a session keeps of a person, in JSON. Encrypted and in base64url, with all else of a session, it stays
- * below the 4,096 bytes that browsers store of a cookie. Source: RFC 6265, section 6.1.
- */
-const maxHolderBytes = 2_200
 
 /** Returns the role of the first configured group that somebody belongs to; null if there is none. */
 export function roleOf ({ roles }: Pick<OidcSettings, 'roles'>, groups: readonly string[]): AdminRole | null {
@@ -39,43 +31,39 @@ export function createOidc (clock: () => number) {
   }
 
   return {
-    /** Returns where to send the browser, and what it has to bring back. Throws GatewayError 503. */
-    async begin (
-      settings: OidcSettings, redirectUri: string
-    ): Promise<{ url: string, attempt: SignInAttempt }> {
+    /**
+     * Returns where to send the browser, and the attempt that it has to bring back: when it began, in ms
+     * since 1970, and a token from which `state`, `nonce` and the code verifier follow. Throws GatewayError
+     * 503.
+     */
+    async begin (settings: OidcSettings, redirectUri: string): Promise<{ url: string, attempt: string }> {
       const { library, client } = await clientOf(settings)
-      const attempt = {
-        state: library.randomState(),
-        nonce: library.randomNonce(),
-        verifier: library.randomPKCECodeVerifier(),
-        startedAt: clock()
-      }
+      const attempt = `${clock()}.${newToken()}`
+      const { state, nonce, verifier } = partsOf(attempt)
       const url = library.buildAuthorizationUrl(client, {
         redirect_uri: redirectUri,
         scope: settings.scope,
-        state: attempt.state,
-        nonce: attempt.nonce,
-        code_challenge: await library.calculatePKCECodeChallenge(attempt.verifier),
+        state,
+        nonce,
+        code_challenge: await library.calculatePKCECodeChallenge(verifier),
         code_challenge_method: 'S256'
       })
       return { url: url.href, attempt }
     },
 
     /** Returns who came back with `url`. Throws GatewayError 401, 403 for a person without a role, 503. */
-    async finish (settings: OidcSettings, attempt: SignInAttempt | null, url: URL): Promise<OidcHolder> {
-      if (attempt === null || clock() - attempt.startedAt >= signInMs) throw signInFailed('It has taken too long.')
+    async finish (settings: OidcSettings, attempt: string, url: URL): Promise<OidcHolder> {
+      // The clock of the node that began it may be ahead.
+      const isInTime = Math.abs(clock() - Number.parseInt(attempt, 10)) < signInMs
+      if (!isInTime) throw signInFailed('It has taken too long.')
       const { library, client } = await clientOf(settings)
       const claims = await exchange({ library, client }, attempt, url, settings)
       const groups = groupsIn(claims[settings.groupsClaim])
       const subject = String(claims['sub'])
       const label = [claims['name'], claims['email']].find(one => typeof one === 'string') ?? subject
-      // Only groups that matter, because a cookie is short.
       const known = settings.roles.filter(({ group }) => groups.includes(group)).map(({ group }) => group)
       if (roleOf(settings, known) === null) throw noRole(label)
-      const person = { issuer: settings.issuer, subject, label: label.slice(0, 100), groups: known }
-      const holder = { kind: 'oidc' as const, ...person }
-      if (Buffer.byteLength(JSON.stringify(holder)) > maxHolderBytes) throw tooManyGroups(holder.label)
-      return holder
+      return { kind: 'oidc', issuer: settings.issuer, subject, label: label.slice(0, 100), groups: known }
     }
   }
 }
@@ -102,10 +90,11 @@ async function discoverClient ({ issuer, clientId, clientSecret }: OidcSettings)
 /** Returns the claims of the ID token, and of the user info where that alone has the groups. */
 async function exchange (
   { library, client }: Client,
-  { state, nonce, verifier }: SignInAttempt,
+  attempt: string,
   url: URL,
   { groupsClaim }: OidcSettings
 ): Promise<Record<string, unknown>> {
+  const { state, nonce, verifier } = partsOf(attempt)
   try {
     const tokens = await library.authorizationCodeGrant(client, url, {
       pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true
@@ -117,6 +106,11 @@ async function exchange (
   } catch (cause) {
     throw signInFailed('The identity provider\'s answer is not valid for this browser.', cause)
   }
+}
+
+function partsOf (attempt: string): { state: string, nonce: string, verifier: string } {
+  const part = (name: string) => derivedFrom(attempt, name)
+  return { state: part('state'), nonce: part('nonce'), verifier: part('verifier') }
 }
 
 function groupsIn (claim: unknown): string[] {

@@ -6,7 +6,7 @@ export const longestMs = 12 * 3_600_000
 /** A key by which somebody signed in. A session ends with the secret that it began with. */
 export interface KeyHolder { readonly kind: 'key', readonly id: string, readonly secretSha256: string }
 
-/** The key of the environment, TOLLGATE_ADMIN_KEY; `proof` is a digest of it. */
+/** The key of the environment, TOLLGATE_ADMIN_KEY; `proof` is an HMAC of it by the token of the session. */
 export interface EnvironmentHolder { readonly kind: 'environment', readonly proof: string }
 
 /** Somebody whom an identity provider knows, and the configured groups that they belong to. */
@@ -20,20 +20,17 @@ export interface OidcHolder {
 
 export type Holder = KeyHolder | EnvironmentHolder | OidcHolder
 
-/** What a session cookie holds, sealed. Times in milliseconds since 1970. */
-export interface SealedSession {
-  /** 128 random bits in base64url. */
-  readonly id: string
+/** A session and the token that its browser keeps. Times in milliseconds since 1970. */
+export interface BrowserSession {
+  readonly token: string
   readonly holder: Holder
   /** The user key that pays for `/v1`, where the holder is an operator. */
   readonly payer: KeyHolder | null
   readonly startedAt: number
   readonly seenAt: number
-  /** Whether the browser reached the gateway by https. */
-  readonly isSecure: boolean
 }
 
 /** Returns when a session ends unless it is used before. */
-export function expiryOf ({ startedAt, seenAt }: Pick<SealedSession, 'startedAt' | 'seenAt'>): number {
+export function expiryOf ({ startedAt, seenAt }: Pick<BrowserSession, 'startedAt' | 'seenAt'>): number {
   return Math.min(startedAt + longestMs, seenAt + idleMs)
 }

@@ -39,6 +39,19 @@ t.test('sign-in: an ended session asks again, and signing out ends it', { skip }
   t.same(besides401(errors), [])
 })
 
+t.test('sign-in: the palette signs out everywhere', { skip }, async t => {
+  const { page, errors, signIn, open } = await openConsole(t)
+  await signIn()
+  await open('/requests')
+  await page.keyboard.press('Control+k')
+  await page.getByRole('combobox').fill('sign out')
+  await page.getByRole('option', { name: 'Sign out everywhere' }).click()
+  await page.getByLabel('Key').waitFor()
+  await page.reload()
+  await page.getByLabel('Key').waitFor()
+  t.same(errors, [])
+})
+
 t.test('sign-in: an identity provider has a button', { skip }, async t => {
   const oidc = { label: 'Example Inc.', path: '/console/sign-in/oidc' }
   const { page, errors, console } = await openConsole(t)

@@ -12,6 +12,8 @@ export interface Found {
   kind: string
   title: string
   href: string
+  /** What is done instead of going to `href`. */
+  run?: () => void
 }
 
 const shown = '8'

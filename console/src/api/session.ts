@@ -22,9 +22,10 @@ export async function choosePayer (key: string): Promise<void> {
   session.value = sessionIn(await call<ConsoleSession>('/console/session/key', { method: 'PUT', body: { key } }))
 }
 
-/** Signs out, also when the gateway has forgotten the session already. */
-export async function signOut (): Promise<void> {
-  await send('/console/session', { method: 'DELETE' }).catch(() => null)
+/** Signs out, also when the gateway has forgotten the session already; `everywhere`: in all browsers. */
+export async function signOut (everywhere?: 'everywhere'): Promise<void> {
+  const query = { everywhere: everywhere === undefined ? undefined : 'true' }
+  await send('/console/session', { method: 'DELETE', query }).catch(() => null)
   session.value = null
   hasEnded.value = false
 }

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { findThings, type Found } from '../api/find.ts'
+import { signOut } from '../api/session.ts'
 import { pagesInReach } from '../pages.ts'
 import { go, link } from '../router.ts'
 import { Dialog } from './dialog.tsx'
@@ -16,6 +17,7 @@ export function Palette ({ onClose }: { onClose (): void }): JSX.Element {
   const items: readonly Found[] = [
     ...pagesInReach().filter(({ title }) => title.toLowerCase().includes(words))
       .map(({ path, title }) => ({ kind: 'page', title, href: link(path) })),
+    ...words.startsWith('sign out') ? [signOutEverywhere] : [],
     ...found
   ]
 
@@ -42,7 +44,8 @@ export function Palette ({ onClose }: { onClose (): void }): JSX.Element {
   function open (item: Found | undefined): void {
     if (item === undefined) return
     onClose()
-    go(item.href)
+    if (item.run === undefined) go(item.href)
+    else item.run()
   }
 
   function onKeyDown (event: KeyboardEvent): void {
@@ -77,4 +80,8 @@ export function Palette ({ onClose }: { onClose (): void }): JSX.Element {
       </div>
     </Dialog>
   )
+}
+
+const signOutEverywhere: Found = {
+  kind: 'ends your sessions in all browsers', title: 'Sign out everywhere', href: '', run: () => { signOut('everywhere') }
 }

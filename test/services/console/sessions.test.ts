@@ -1,34 +1,35 @@
 import t from 'tap'
+import type { BrowserSession } from '../../../services/console/session.ts'
 import { createSessions } from '../../../services/console/sessions.ts'
 import { createSignInAttempts } from '../../../services/console/sign-in-attempts.ts'
+import { newToken } from '../../../services/console/token.ts'
 import { forEachEngine } from '../../engines.ts'
+import { rejection } from '../../thrown.ts'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const holder = { kind: 'environment', proof: 'x' } as const
-const carried = (setCookie: string | null): string => setCookie?.split(';', 1)[0] ?? ''
+const cookieOf = (token: string): string => `tollgate_session=${token}`
 
 forEachEngine(t, 'a session ends when it is idle, and after half a day in any case', async (t, { open }) => {
   let now = 1_800_000_000_000
   const start = now
   const store = await open(() => now)
-  const sessions = await createSessions(store)
-  const first = sessions.start(holder, false)
-  let cookie = carried(await sessions.cookieOf(first))
-  t.match(await sessions.read(cookie, false), first)
-  t.equal(await sessions.renewed(first), null, 'a new cookie is not renewed')
+  const sessions = createSessions(store)
+  const first = await sessions.start({ token: newToken(), holder, actor: 'env' })
+  const cookie = cookieOf(first.token)
+  t.strictSame(await sessions.read(cookie, false), first)
 
-  const idle = cookie
   now = start + hourMs - 1
-  t.match(await sessions.read(idle, false), { id: first.id })
+  t.not(await sessions.read(cookie, false), null)
   now = start + hourMs
-  t.equal(await sessions.read(idle, false), null, 'idle')
+  t.equal(await sessions.read(cookie, false), null, 'idle')
 
   for (now = start; now + 50 * minuteMs < start + 12 * hourMs;) {
     now += 50 * minuteMs
     const session = await sessions.read(cookie, false)
-    t.equal(session?.id, first.id)
-    if (session !== null) cookie = carried(await sessions.renewed(session))
+    t.not(session, null)
+    if (session !== null) await sessions.touch(session)
   }
   now = start + 12 * hourMs - 1
   t.not(await sessions.read(cookie, false), null)
@@ -36,18 +37,51 @@ forEachEngine(t, 'a session ends when it is idle, and after half a day in any ca
   t.equal(await sessions.read(cookie, false), null, 'too old')
 })
 
-forEachEngine(t, 'a session that signed out is forgotten once it would have expired', async (t, { open }) => {
+forEachEngine(t, 'the use of a session is written once a minute', async (t, { open }) => {
   let now = 1_800_000_000_000
   const store = await open(() => now)
-  const sessions = await createSessions(store)
-  const one = sessions.start(holder, false)
+  let writes = 0
+  const { clock, get } = store
+  const sessions = createSessions({ clock, get, run: (...given) => { writes++; return store.run(...given) } })
+  const session = await sessions.start({ token: newToken(), holder, actor: 'env' })
+  writes = 0
+  now += minuteMs - 1
+  await sessions.touch(session)
+  t.equal(writes, 0)
+  now += 1
+  await sessions.touch(session)
+  const found = await sessions.read(cookieOf(session.token), false)
+  t.strictSame([writes, found?.seenAt], [1, now])
+  if (found !== null) await sessions.touch(found)
+  t.equal(writes, 1)
+})
+
+forEachEngine(t, 'sessions that signed out or expired leave no row', async (t, { open }) => {
+  let now = 1_800_000_000_000
+  const store = await open(() => now)
+  const sessions = createSessions(store)
+  const begin = async (actor: string) => await sessions.start({ token: newToken(), holder, actor })
+  const isAlive = async ({ token }: BrowserSession) => await sessions.read(cookieOf(token), false) !== null
+  const one = await begin('a')
+  const two = await begin('a')
+  const other = await begin('b')
+  const all = [one, two, await begin('a'), other]
   await sessions.end(one)
-  await sessions.end(one)
-  t.equal(await sessions.read(carried(await sessions.cookieOf(one)), false), null)
-  now += 12 * hourMs
-  const other = sessions.start(holder, false)
-  await sessions.end(other)
-  t.same(await store.all('select id from ended_session'), [{ id: other.id }])
+  t.strictSame(await Promise.all(all.map(isAlive)), [false, true, true, true])
+  await sessions.endAll(two)
+  t.strictSame(await Promise.all(all.map(isAlive)), [false, false, false, true])
+  now += hourMs
+  await begin('c')
+  t.same(await store.all('select actor from console_session'), [{ actor: 'c' }])
+})
+
+forEachEngine(t, 'a sign-in attempt starts one session, on whichever node', async (t, { open }) => {
+  let now = 1_800_000_000_000
+  const nodes = [createSessions(await open(() => now)), createSessions(await open(() => now))]
+  const tries = await Promise.allSettled([...nodes, ...nodes].map(sessions => sessions.useAttempt('0.a-token')))
+  t.same(tries.map(({ status }) => status).sort(), ['fulfilled', 'rejected', 'rejected', 'rejected'])
+  now += 20 * minuteMs - 1
+  for (const sessions of nodes) t.match(await rejection(sessions.useAttempt('0.a-token')), { status: 401, code: 'sign_in_failed' })
 })
 
 t.test('an address that tried ten wrong keys has no more for five minutes, nor has its IPv6 network', async t => {
