@@ -60,6 +60,7 @@ export function createOidc (clock: () => number) {
       const claims = await exchange({ library, client }, attempt, url, settings)
       const groups = groupsIn(claims[settings.groupsClaim])
       const subject = String(claims['sub'])
+      if (subject.trim() === '') throw signInFailed('The identity provider has named no subject.')
       const label = [claims['name'], claims['email']].find(one => typeof one === 'string') ?? subject
       const known = settings.roles.filter(({ group }) => groups.includes(group)).map(({ group }) => group)
       if (roleOf(settings, known) === null) throw noRole(label)
@@ -76,7 +77,9 @@ interface Client {
 async function discoverClient ({ issuer, clientId, clientSecret }: OidcSettings): Promise<Client> {
   const library = await import('openid-client')
   const server = new URL(issuer)
-  const execute = server.protocol === 'http:' ? [library.allowInsecureRequests] : []
+  // The path of an ID token is not always encrypted from end to end, so its signature counts.
+  const execute = [library.enableNonRepudiationChecks]
+  if (server.protocol === 'http:') execute.push(library.allowInsecureRequests)
   const authentication = clientSecret === null ? library.None() : library.ClientSecretPost(clientSecret)
   try {
     const options = { execute, timeout: 10 }

@@ -1,3 +1,4 @@
+import { createPrivateKey, generateKeyPairSync, sign } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
@@ -8,6 +9,19 @@ export interface IdentityProvider {
   issuer: string
   /** Signs somebody in by following the pages from `url`; returns the address that it is sent back to. */
   signIn (url: string, person: string): Promise<URL>
+  /** Changes the ID tokens on their way to the gateway; `signed` signs claims as the provider does. */
+  changeIdToken: (token: string) => string
+  signed (claims: object): string
+}
+
+const keyOfProvider = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'jwk' })
+const jwk = { ...keyOfProvider, kid: 'one', alg: 'RS256', use: 'sig' }
+
+function signed (claims: object): string {
+  const parts = [{ alg: 'RS256', kid: 'one', typ: 'JWT' }, claims]
+  const input = parts.map(part => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
+  const key = createPrivateKey({ key: keyOfProvider, format: 'jwk' })
+  return `${input}.${sign('sha256', Buffer.from(input), key).toString('base64url')}`
 }
 
 /** Starts oidc-provider for one client; `groups` has those of each person. Closed when the test ends. */
@@ -21,10 +35,26 @@ export async function startIdentityProvider (
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   let handle: ReturnType<Provider['callback']> | undefined
   server.on('request', (request, response) => {
-    handle ??= createProvider(issuer, redirectUri(), groups).callback()
+    handle ??= handlerOf(createProvider(issuer, redirectUri(), groups))
     handle(request, response)
   })
-  return { issuer, signIn: async (url, person) => await visit(issuer, url, person) }
+
+  function handlerOf (provider: Provider) {
+    provider.use(async (context, next) => {
+      await next()
+      const { body } = context
+      if (context.path === '/token' && body.id_token !== undefined) body.id_token = found.changeIdToken(body.id_token)
+    })
+    return provider.callback()
+  }
+
+  const found: IdentityProvider = {
+    issuer,
+    signIn: async (url, person) => await visit(issuer, url, person),
+    changeIdToken: token => token,
+    signed
+  }
+  return found
 }
 
 function createProvider (issuer: string, redirectUri: string, groups: Record<string, string[]>): Provider {
@@ -33,6 +63,7 @@ function createProvider (issuer: string, redirectUri: string, groups: Record<str
     claims: { openid: ['sub'], profile: ['name'], groups: ['groups'] },
     scopes: ['openid', 'profile', 'groups'],
     cookies: { keys: ['a key of this test'] },
+    jwks: { keys: [jwk] },
     findAccount: (_context: unknown, id: string) => ({
       accountId: id,
       claims: async () => ({ sub: id, name: `Person ${id}`, groups: groups[id] ?? [] })

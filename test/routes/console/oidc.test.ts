@@ -95,6 +95,26 @@ t.test('a person may have many groups, whatever a cookie has room for', async t 
   t.match(jar.get('tollgate_session'), /^[\w-]{43}$/)
 })
 
+t.test('an ID token that its provider has not signed, or that names no subject, is refused', async t => {
+  const { signIn, jar, provider } = await startWithProvider(t)
+  const refused = { status: 401, body: { error: { code: 'sign_in_failed' } } }
+  const claimsOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+  const changes: Record<string, (token: string) => string> = {
+    'a broken signature': token => token.replace(/[^.]+$/, signature => signature.replace(/^./, sign => sign === 'A' ? 'B' : 'A')),
+    'another subject': token => token.replace(/\.[^.]+\./, `.${Buffer.from(JSON.stringify({ ...claimsOf(token), sub: 'ada' })).toString('base64url')}.`),
+    'no signature': token => token.replace(/[^.]+$/, ''),
+    'an empty subject': token => provider.signed({ ...claimsOf(token), sub: '', groups: ['staff'] }),
+    'a blank subject': token => provider.signed({ ...claimsOf(token), sub: ' ', groups: ['staff'] })
+  }
+  for (const [name, change] of Object.entries(changes)) {
+    provider.changeIdToken = change
+    t.match(await signIn('bob'), refused, name)
+    t.notOk(jar.has('tollgate_session'), name)
+  }
+  provider.changeIdToken = token => provider.signed({ ...claimsOf(token), groups: ['staff'] })
+  t.match(await signIn('bob'), { status: 302 }, 'the same, signed')
+})
+
 t.test('an attempt to sign in starts one session', async t => {
   const { go, jar, provider } = await startWithProvider(t)
   const begun = (await go('/console/sign-in/oidc')).location
