@@ -1,6 +1,27 @@
-import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { accessSync, chmodSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { StoreUnavailable } from './store.ts'
+
+/**
+ * Creates the folder and the file of a database for their owner alone, whatever the umask, and closes to
+ * others what an earlier version left open to all. A file that only a group may read was shared on purpose,
+ * and a folder may have other uses: both stay as they are. Throws StoreUnavailable.
+ */
+export async function prepareFiles (path: string): Promise<void> {
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+    if (!existsSync(path)) await (await open(path, 'a', 0o600)).close()
+    // SQLite gives new files beside the database its mode.
+    for (const file of ['', '-wal', '-shm', '-journal'].map(ending => path + ending)) {
+      const found = statSync(file, { throwIfNoEntry: false })
+      const isOurs = found?.isFile() === true && found.uid === process.geteuid?.()
+      if (isOurs && (found.mode & 0o007) !== 0) chmodSync(file, 0o600)
+    }
+  } catch (error) {
+    throw new StoreUnavailable(error, { problem: 'unusable' })
+  }
+}
 
 /** Describes why the file at `path` cannot be opened, by SQLite's message and what is seen of the file. */
 export function unusableFile (path: string, error: unknown): unknown {

@@ -1,8 +1,6 @@
-import { mkdir } from 'node:fs/promises'
-import { dirname } from 'node:path'
 import { migrate, type MigrationPolicy } from './migrations.ts'
 import { connect, retryWhileBusy, type SqliteConnection } from './sqlite-connection.ts'
-import { unusableFile } from './sqlite-files.ts'
+import { prepareFiles, unusableFile } from './sqlite-files.ts'
 import { createReportThread, type ReportLimits, type ReportThread } from './sqlite-reports.ts'
 import { StoreUnavailable, transactionEnded, type Reports, type ScriptQueries, type Store, type Value } from './store.ts'
 
@@ -52,7 +50,7 @@ async function openMigrated (
 ): Promise<{ writer: SqliteConnection, migrated: string[] }> {
   let writer: SqliteConnection | undefined
   try {
-    if (path !== ':memory:') await makeFolder(path)
+    if (path !== ':memory:') await prepareFiles(path)
     const opened = await retryWhileBusy(() => connect(path, { clock }), busyTimeoutMs)
     writer = opened
     const migrated = await inTransaction(opened, busyTimeoutMs, async queries => {
@@ -65,14 +63,6 @@ async function openMigrated (
   } catch (error) {
     writer?.close()
     throw unusableFile(path, error)
-  }
-}
-
-async function makeFolder (path: string): Promise<void> {
-  try {
-    await mkdir(dirname(path), { recursive: true })
-  } catch (error) {
-    throw new StoreUnavailable(error, { problem: 'unusable' })
   }
 }
 
