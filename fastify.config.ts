@@ -126,7 +126,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(http.formBody)
   await app.register(core.limits, { billingPerMinute: settings.billingPerMinute })
   await app.register(http.incoming)
-  await app.register(core.routing)
+  await app.register(core.routing, { keepFeedbackMs: settings.requestLog.keepMs })
   await app.register(use.requests, { keepsWords: settings.providerWords })
   await app.register(use.chat, { cacheBytes: settings.cacheBytes })
   await app.register(use.responses, { keepMs: settings.keepResponsesMs })

@@ -4,6 +4,7 @@ import { createFeedbackStore, type FeedbackStore } from '../../services/routing/
 import { noOffsets, readOffsets } from '../../services/routing/feedback/rows.ts'
 import { warmUpRouter } from '../../services/routing/warm-up.ts'
 import { createRouter, type Router } from '../../services/routing/router.ts'
+import { claimChore } from '../../services/store/chores.ts'
 import { periodically, type Periodic } from '../../services/shared/timers.ts'
 
 declare module 'fastify' {
@@ -18,12 +19,16 @@ declare module 'fastify' {
 /** What the JIT has compiled serves all gateways of this process. */
 let isWarm = false
 
+const pruneEveryMs = 3_600_000
+
 interface RoutingOptions {
+  /** How long scores of clients are kept. */
+  keepFeedbackMs: number
   /** Interval of reading the offsets that another process fitted to feedback. */
   refreshEveryMs?: number
 }
 
-export default fp<RoutingOptions>(async (app, { refreshEveryMs = 30_000 }) => {
+export default fp<RoutingOptions>(async (app, { keepFeedbackMs, refreshEveryMs = 30_000 }) => {
   let offsets = noOffsets
   async function refresh (): Promise<void> {
     const latest = await readOffsets(app.store)
@@ -32,9 +37,13 @@ export default fp<RoutingOptions>(async (app, { refreshEveryMs = 30_000 }) => {
   const onError = (err: unknown) => app.log.warn({ err }, 'could not read the routing offsets from feedback')
   await refresh().catch(onError)
   const refreshing = periodically(() => refreshEveryMs, refresh, onError)
-  app.addHook('onClose', async () => { await refreshing.stop() })
 
-  app.decorate('routingFeedback', createFeedbackStore(app.store))
+  const feedback = createFeedbackStore(app.store, keepFeedbackMs)
+  app.decorate('routingFeedback', feedback)
+  const pruning = periodically(() => pruneEveryMs, async () => {
+    if (await claimChore(app.store, 'routing-feedback', pruneEveryMs)) await feedback.prune()
+  }, err => app.log.warn({ err }, 'expired routing feedback could not be deleted'))
+  app.addHook('onClose', async () => { await Promise.all([refreshing.stop(), pruning.stop()]) })
   app.decorate('router', createRouter({
     catalogue: {
       version: () => `${app.models.version()} ${offsets.version}`,

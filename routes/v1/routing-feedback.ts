@@ -10,7 +10,8 @@ const routingFeedback: FastifyPluginAsyncTypebox = async app => {
   app.post('/routing/feedback', {
     schema: {
       summary: 'Score the answer to a routed request',
-      description: '`auto` learns from scores of the key\'s own requests; a later score replaces the earlier.',
+      description: '`auto` learns from scores of the key\'s own requests; a later score replaces the earlier. A score ' +
+        'counts as a request of the key.',
       body: RoutingFeedback,
       response: { 200: RoutingFeedbackStored, ...errorResponses }
     }

@@ -4,6 +4,7 @@ import { fitOffsets } from '../../../services/routing/feedback/fit-offsets.ts'
 import { readFeedback, readOffsets, writeOffsets } from '../../../services/routing/feedback/rows.ts'
 import { trainOnFeedback } from '../../../services/admin/routing-feedback.ts'
 import { forEachEngine } from '../../engines.ts'
+import type { Store } from '../../../services/store/store.ts'
 import { routingRequest, modelOf, routerOf } from './helper.ts'
 import type { FeedbackScore } from '../../../services/routing/feedback/types.ts'
 
@@ -53,29 +54,47 @@ t.test('offsets change the ranking', async t => {
   t.equal(first({ version: 1, byModel }), 'two')
 })
 
-forEachEngine(t, 'feedback is stored, and training activates offsets only if asked to', async (t, database) => {
+/** Logs a routed request as another node would. */
+async function logRouted (store: Store, request: string, key: string, model = 'fair'): Promise<void> {
+  const routed = 'policy="auto", model="x", reason=best_balance, quality=0.812, confidence=0.70, domain=long_context'
+  await store.run(`insert into request_log (request, at, api_key, account, route, model, provider, status, outcome,
+    attempts, prompt_tokens, completion_tokens, cost_nano, total_ms, weight, routed)
+    values ($1, 1, $2, 'a', '/', $3, 'p', 200, 0, 1, 1, 1, 1, 1, 1, $4)`, [request, key, model, routed])
+}
+
+forEachEngine(t, 'a score is stored once, and for a routed request of the same key alone', async (t, database) => {
+  let nowMs = 1_000
+  const store = await database.open(() => nowMs)
+  const feedback = createFeedbackStore(store, 5_000)
+  const expected = { model: 'fair', domain: 'chat', expected: 0.8 }
+  await t.rejects(feedback.storeScore('req_made_up', 'one', 1), /no request/)
+  feedback.recordRouted('req_same', { key: 'one', ...expected })
+  feedback.recordRouted('req_same', { key: 'two', ...expected, model: 'other' })
+  for (const score of [0, 0.5]) await feedback.storeScore('req_same', 'one', score)
+  await feedback.storeScore('req_same', 'two', 1)
+  await t.rejects(feedback.storeScore('req_same', 'three', 1), /no request/)
+  t.strictSame((await readFeedback(store)).toSorted((a, b) => a.score - b.score), [
+    { requestId: 'req_same', ...expected, score: 0.5 }, { requestId: 'req_same', ...expected, model: 'other', score: 1 }
+  ])
+
+  for (const model of ['earlier', 'fair']) await logRouted(store, 'req_of_another_node', 'one', model)
+  await t.rejects(feedback.storeScore('req_of_another_node', 'two', 1), /no request/)
+  nowMs = 4_000
+  await feedback.storeScore('req_of_another_node', 'one', 1)
+  nowMs = 7_000
+  t.equal(await feedback.prune(), 2)
+  t.strictSame(await readFeedback(store), [
+    { requestId: 'req_of_another_node', model: 'fair', score: 1, domain: 'long_context', expected: 0.812 }
+  ], 'the expected quality comes from the request log; scores are kept as long as requests')
+})
+
+forEachEngine(t, 'training activates offsets only if asked to', async (t, database) => {
   const store = await database.open()
-  const feedback = createFeedbackStore(store)
+  const feedback = createFeedbackStore(store, Infinity)
   for (const { requestId, score, ...expected } of scores(60)) {
     feedback.recordRouted(requestId, { key: 'key', ...expected })
     await feedback.storeScore(requestId, 'key', score)
   }
-  await feedback.storeScore('req_of_another_node', 'key', 1)
-  await t.rejects(feedback.storeScore('req_1', 'another', 1), /no request/)
-  t.equal((await readFeedback(store)).length, 60, 'a score without an expected quality is not read')
-  const routed = 'policy="auto", model="x", reason=best_balance, quality=0.812, confidence=0.70, domain=long_context'
-  for (const [request, key] of [['req_of_another_node', 'key'], ['req_of_another_node', 'key'], ['req_1', 'key']]) {
-    await store.run(`insert into request_log (request, at, api_key, account, route, model, provider, status, outcome,
-      attempts, prompt_tokens, completion_tokens, cost_nano, total_ms, weight, routed)
-      values ($1, 1, $2, 'a', '/', 'fair', 'p', 200, 0, 1, 1, 1, 1, 1, 1, $3)`, [request ?? '', key ?? '', routed])
-  }
-  await feedback.storeScore('req_of_another_node', 'another key', 0)
-  const [latest, ...rest] = (await readFeedback(store)).filter(({ requestId }) => requestId === 'req_of_another_node')
-  t.strictSame([latest, rest], [{
-    requestId: 'req_of_another_node', model: 'fair', score: 1, domain: 'long_context', expected: 0.812
-  }, []], 'the expected quality of another node comes from the request log of the same key')
-  await store.run('delete from request_log')
-
   const training = await trainOnFeedback({ store, actor }, false, 1)
   t.match(training, { applied: false, offsets: [{ model: 'fair' }, { model: 'overrated' }] })
   t.equal((await readOffsets(store)).byModel.size, 0)
