@@ -22,7 +22,7 @@ export default fp<{ idleMs?: number }>(async (app, { idleMs = 30_000 }) => {
       const rules = { limitBytes, idleMs, take: (bytes: number) => request.takeBytes(bytes) }
       readBody(request.raw, rules, (error, body) => {
         if (body === undefined) return done(error)
-        parse(body).then(value => done(null, value), done)
+        request.inBodyTurn(async () => await parse(body).then(value => done(null, value), done))
       })
     })
   })

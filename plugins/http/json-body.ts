@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { largeBytes } from '../../services/http/body-turns.ts'
 import { readBody } from '../../services/http/read-body.ts'
 import { JsonText } from '../../services/shared/json.ts'
 
@@ -23,9 +24,6 @@ export interface BodyLimits { media: number, text: number, fields: number }
 /** About what a value takes, for each unit of `JsonText.cost`. */
 const bytesPerCost = 4
 
-/** Joining the chunks of a body of this length takes about 5 ms; parsing it is then a turn of its own. */
-const longBytes = 8 * 1024 ** 2
-
 /** Parses JSON bodies and keeps their text, so that a provider can be sent what the client wrote. */
 export default fp<JsonBodyOptions>(async (app, { limits, idleMs = 30_000 }) => {
   app.decorateRequest('jsonText')
@@ -38,8 +36,8 @@ export default fp<JsonBodyOptions>(async (app, { limits, idleMs = 30_000 }) => {
       if (body === undefined) return done(error)
       // Some clients name the type of a body with every request.
       if (body.length === 0 && !needsBody) return done(null)
-      if (body.length < longBytes) parse(request, body, done)
-      else setImmediate(parse, request, body, done)
+      if (body.length < largeBytes) parse(request, body, done)
+      else request.inBodyTurn(async () => parse(request, body, done))
     })
   })
 }, { name: 'json-body', dependencies: ['overload'] })

@@ -1,5 +1,6 @@
 import type { onRequestHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
+import { createBodyTurns } from '../../services/http/body-turns.ts'
 import { errorText } from '../../services/http/error-text.ts'
 import { createLoad, overloaded, type KeyLoad, type Load, type LoadCounts } from '../../services/http/load.ts'
 import { whenClosed } from '../../services/requests/attempt.ts'
@@ -31,6 +32,10 @@ declare module 'fastify' {
     takeBytes (bytes: number): void
     /** Counts the request's body no longer: nothing refers to it. */
     giveBytes (): void
+    /**
+     * Runs work on a large body of the request when it is the turn of its key; never, if the client has left.
+     */
+    inBodyTurn (work: () => Promise<void>): Promise<void>
   }
 }
 
@@ -57,6 +62,10 @@ export default fp<OverloadOptions>(async (app, { nodeCounts, ...limits }) => {
   app.decorateRequest('giveBytes', function () {
     if (this.keyLoad !== null) load.give(this.bodyBytes, this.keyLoad)
     this.bodyBytes = 0
+  })
+  const takeTurn = createBodyTurns()
+  app.decorateRequest('inBodyTurn', async function (work) {
+    await takeTurn({ key: this.keyLoad?.key ?? '', socket: this.raw.socket }, work)
   })
   const refusal = overloaded()
   const text = errorText(refusal)

@@ -1,8 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
-import {
-  createBrotliDecompress, createGunzip, createZstdDecompress, type BrotliDecompress, type Gunzip, type ZstdDecompress
-} from 'node:zlib'
+import type { BrotliDecompress, Gunzip, ZstdDecompress } from 'node:zlib'
+import { createBrotliDecompress, createGunzip, createZstdDecompress } from 'node:zlib'
 import { GatewayError, unreadableBody } from '../shared/errors.ts'
 import { Deadlines } from '../shared/timers.ts'
 
