@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest, preHandlerAsyncHookHandler, preHandlerHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import { inactiveAccount } from '../../services/keys/errors.ts'
-import { whenClosed } from '../../services/requests/attempt.ts'
+import { whenOver } from '../../services/requests/attempt.ts'
 import { createIds } from '../../services/shared/ids.ts'
 import { createRateLimiter, type Admission } from '../../services/limits/limits.ts'
 import { tokensReserved } from '../../services/limits/tokens.ts'
@@ -53,11 +53,11 @@ export default fp<{ billingPerMinute: number }>(async (app, { billingPerMinute }
   app.addHook('onClose', async () => { await limits.close() })
 }, { name: 'limits', dependencies: ['store', 'auth', 'trace', 'metrics', 'json-body'] })
 
-/** The slot is free again when the response is closed, whatever came of it. */
+/** The slot is free again when the request is over, whatever came of it. */
 function begin ({ trace }: FastifyRequest, reply: FastifyReply, admission: Admission): void {
   reply.headers(admission.headers)
   const { raw } = reply
-  whenClosed(raw, () => {
+  whenOver(raw, trace, () => {
     const usage = trace.report?.usage ?? null
     const tokens = usage === null ? null : usage.prompt + usage.completion
     admission.end({ counts: raw.statusCode < 400 || trace.attempts > 0, tokens })

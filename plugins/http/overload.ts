@@ -3,7 +3,7 @@ import fp from 'fastify-plugin'
 import { createBodyTurns } from '../../services/http/body-turns.ts'
 import { errorText } from '../../services/http/error-text.ts'
 import { createLoad, overloaded, type KeyLoad, type Load, type LoadCounts } from '../../services/http/load.ts'
-import { whenClosed } from '../../services/requests/attempt.ts'
+import { whenOver } from '../../services/requests/attempt.ts'
 import { speaksMessages } from '../../services/http/messages-error.ts'
 import { atEndOfTurn } from '../../services/shared/timers.ts'
 import type { LoadLimits } from '../../services/config/settings/settings.ts'
@@ -77,7 +77,7 @@ export default fp<OverloadOptions>(async (app, { nodeCounts, ...limits }) => {
       reply.code(refusal.status).headers(refusal.headers).type('application/json; charset=utf-8').send(text)
       return
     }
-    whenClosed(reply.raw, load.enter('requests'))
+    whenOver(reply.raw, request.trace, load.enter('requests'))
     atEndOfTurn(done)
   })
 
@@ -90,7 +90,7 @@ export default fp<OverloadOptions>(async (app, { nodeCounts, ...limits }) => {
       return done(overloaded())
     }
     request.keyLoad = keyLoad
-    raw.on('close', () => {
+    whenOver(raw, request.trace, () => {
       request.giveBytes()
       load.close(keyLoad)
     })
@@ -108,4 +108,4 @@ export default fp<OverloadOptions>(async (app, { nodeCounts, ...limits }) => {
   }, () => load.lagMs() / 1000)
   metrics.counter({ name: 'shed_total', help: 'Requests turned away because of the load.' }, () => load.shedCount)
   app.addHook('onClose', async () => load.stop())
-}, { name: 'overload', dependencies: ['metrics', 'auth'] })
+}, { name: 'overload', dependencies: ['metrics', 'auth', 'trace'] })

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { RequestSummary, RequestListener } from '../../services/requests/request-summary.ts'
+import { afterWork } from '../../services/requests/trace.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -20,10 +21,8 @@ export default fp(async app => {
     const startedMs = performance.now()
     reply.raw.on('close', () => {
       const summary = summaryOf(request, reply, startedMs)
-      const end = () => { for (const listener of listeners) listener(summary) }
       // A call may go on without its client, which is charged for it later.
-      if (summary.trace.isOpen) summary.trace.onEnd = end
-      else end()
+      afterWork(summary.trace, () => { for (const listener of listeners) listener(summary) })
     })
     done()
   })

@@ -74,6 +74,12 @@ export const ProviderEntry = Type.Object({
     description: 'Whether requests to `/v1/responses` go to the Responses API of this provider where its dialect has ' +
       'one (`auto`, the default) or are translated to chat (`off`).'
   })),
+  on_disconnect: Type.Optional(oneOf(['finish', 'stop'], {
+    description: 'What this server does with a call for a whole answer whose connection is closed: it finishes and ' +
+      'charges for it (`finish`), so the gateway waits for the answer after its client has disconnected, or it stops ' +
+      '(`stop`), so the gateway closes the call. Default: `stop` for the dialects `compatible`, `vllm`, `sglang`, ' +
+      '`llamacpp`, `ollama` and `lmstudio`, else `finish`.'
+  })),
   discover: flag("Whether to fetch the provider's list of models and offer them as `<provider>/<model>`.", false),
   video_ms: Type.Optional(count('Sandbox only: how long a video takes, in milliseconds. Default: 5000.', 0, 600_000))
 }, { ...strict, description: 'A server that runs models.' })
@@ -82,10 +88,11 @@ export type ProviderEntry = Static<typeof ProviderEntry>
 type Fields = Known<Parsed<typeof ProviderEntry>, 'protocol' | 'baseUrl' | 'claims'>
 
 /** Completed with what is known. `baseUrl` has no trailing slash, and is empty for the sandbox. */
-export interface ProviderConfig extends Omit<Fields, 'dialect' | 'videoMs' | 'allowFields' | 'responses'> {
+export interface ProviderConfig extends Omit<Fields, 'dialect' | 'videoMs' | 'allowFields' | 'responses' | 'onDisconnect'> {
   /** Name of a row in services/providers/openai/dialects.ts; only for the protocol `openai`. */
   dialect: string
   videoMs?: number | null
   allowFields?: string[] | null
   responses?: 'auto' | 'off' | null
+  onDisconnect?: 'finish' | 'stop' | null
 }

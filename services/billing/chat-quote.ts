@@ -161,6 +161,7 @@ function chargeFor (
   })).then(estimates => {
     const charge = withCosts(toCharge(estimates, costNano, true), sale, cost, estimates)
     const countedNano = sumOf(counted, costNano)
+    if (report.mayCostMore === true) charge.mayCostMore = true
     return { ...charge, amountNano: Math.max(countedNano, Math.min(charge.amountNano, maxNano)) }
   })
 }

@@ -96,7 +96,8 @@ export function createChat (options: ChatOptions): Chat {
       covered: null,
       quote: null,
       extras: null,
-      begun: null
+      begun: null,
+      mayCostMore: false
     }
   }
 
@@ -105,6 +106,11 @@ export function createChat (options: ChatOptions): Chat {
   ): Promise<Attempt<Candidate<ChatProvider>, Answer>> {
     const { incoming, plan, limits, auto, deadline } = serving
     const { request, requestId, payer: { key }, clientRetries, conversation, signal, trace } = incoming
+    // Where the call costs nothing more once it is closed. `signal` aborts whenever `callSignal` does.
+    const endingWithClient = ({ provider }: Candidate<ChatProvider>, called: AbortSignal): AbortSignal => {
+      if (provider.stopsOnDisconnect !== true) return called
+      return called === callSignal ? signal : AbortSignal.any([called, signal])
+    }
     return tryCandidates<Candidate<ChatProvider>, Answer>({
       plan,
       limits,
@@ -115,7 +121,7 @@ export function createChat (options: ChatOptions): Chat {
       trace,
       deadline,
       cover: candidate => cover(serving, candidate),
-      ask: (candidate, signal) => ask(serving, candidate, signal),
+      ask: (candidate, signal) => ask(serving, candidate, endingWithClient(candidate, signal)),
       patience: auto?.patience,
       tokensOf: answer => answer.kind === 'json' ? answer.report.usage?.completion ?? 0 : null,
       onFailure: (candidate, error) => onFailure(requestId, candidate, error),
@@ -186,7 +192,7 @@ async function ask<Request extends AnyRequest> (
   serving: Serving<Request>, candidate: Candidate<ChatProvider>, signal: AbortSignal
 ): Promise<Answer> {
   const { incoming: { request, text, requestId, payer, conversation: named }, calls, quote } = serving
-  const { deployment, model: { maxOutput }, health } = candidate
+  const { deployment, model: { maxOutput }, provider, health } = candidate
   serving.begun = null
   calls.begin(health)
   try {
@@ -206,6 +212,7 @@ async function ask<Request extends AnyRequest> (
     return answer.kind === 'chunks' ? await withFirstChunk(answer) : answer
   } catch (error) {
     calls.failed(health)
+    serving.mayCostMore = isWorkLost(error) && request.stream !== true && provider.stopsOnDisconnect !== true
     throw error
   }
 }
@@ -237,12 +244,14 @@ function recordDelivery ({ trace, signal }: Incoming<unknown>, attempt: Attempt<
 
 /** What the client gets for a failure; records what is known of the request. */
 function failureOf<Request> (
-  { incoming: { trace, signal }, auto, plan, covered, begun }: Serving<Request>, error: unknown
+  { incoming: { trace, signal }, auto, plan, covered, begun, mayCostMore }: Serving<Request>, error: unknown
 ): unknown {
   const failure = auto?.failureOf(error) ?? error
   if (trace.model === null) setCandidate(trace, covered ?? plan.asked[0])
   // The provider has worked on an answer that no client waits for any more.
-  if (isAbandoned(signal) && isWorkLost(error)) trace.report ??= begun ?? createReport()
+  if (isAbandoned(signal) && isWorkLost(error)) {
+    trace.report ??= begun ?? { ...createReport(), mayCostMore }
+  }
   return signal.reason instanceof GatewayError ? signal.reason : failure
 }
 

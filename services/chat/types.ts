@@ -98,4 +98,6 @@ export interface Serving<Request> extends Way<Request> {
   extras: Extras | null
   /** What is known of the answer of the last call that has begun one. */
   begun: StreamReport | null
+  /** Whether the provider may finish the last call that has failed, and charge for it. */
+  mayCostMore: boolean
 }

@@ -37,6 +37,8 @@ export interface Posting {
   usage: Readonly<Record<string, number>>
   /** The provider reported no usage. */
   estimated: boolean
+  /** The provider may charge more: what is held beyond the amount goes to suspense as `unverified`. */
+  mayCostMore?: boolean
   /** What the operator pays for it, by the operator's cost price; in nano-USD. */
   costNano?: number | undefined
   /** What the provider says that it costs, in nano-USD. */

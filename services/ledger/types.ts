@@ -46,7 +46,7 @@ export function isFree ({ amountNano }: Pick<OpenHold, 'amountNano'>): boolean {
  * - `over_hold`: what a request cost above its hold.
  * - `late`: its hold had ended, so its money may have been given to others.
  * - `rejected`: the database did not accept the charge.
- * - `unverified`: the provider may charge a job, or images, that the client did not get.
+ * - `unverified`: the provider may charge a job, images, or an answer that the client did not get.
  */
 export type SuspenseReason = 'over_hold' | 'late' | 'rejected' | 'unverified'
 
@@ -96,6 +96,9 @@ export class BoundedCharge {
   get amountNano () { return Math.min(this.posting.amountNano, this.#heldNano) }
 
   get excessNano () { return this.posting.amountNano - this.amountNano }
+
+  /** What the provider may charge beyond the amount, as far as it is held. */
+  get unverifiedNano () { return this.posting.mayCostMore === true ? this.#heldNano - this.amountNano : 0 }
 }
 
 /** Returns the JSON for the column `usage` of an entry: its counts, costs, savings and tags. */

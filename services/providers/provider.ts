@@ -107,6 +107,11 @@ export interface ChatApi {
   complete?: (call: CompletionCall) => Promise<CompletionAnswer>
   /** Messages as they came; absent where the upstream has no such endpoint. */
   messages?: (call: MessagesCall) => Promise<NativeAnswer>
+  /**
+   * Whether the upstream stops when the connection of a call is closed, and charges no more. Absent: it
+   * finishes a whole answer and charges for it.
+   */
+  stopsOnDisconnect?: boolean
   /** The upstream's names of models that it serves through `responses` alone. */
   responsesOnly?: RegExp | undefined
   /** Responses as they came; absent where the upstream has no such endpoint. */

@@ -78,6 +78,7 @@ export function createProvider (
     id,
     ...pricingOf(config),
     ...chat?.(open(timeouts)),
+    ...disconnectOf(config),
     // An image's first byte arrives when the image is finished.
     images: images?.(open({ ...timeouts, firstByteMs: timeouts.totalMs })),
     videos: videos?.(open(timeouts)),
@@ -88,6 +89,11 @@ export function createProvider (
 function pricingOf (config: ProviderConfig): Pick<Provider, 'pricing'> {
   if (config.protocol === 'openai') return { pricing: fieldPricing(config) }
   return config.protocol === 'anthropic' ? { pricing: anthropicPricing } : {}
+}
+
+/** What the operator says instead of the dialect. */
+function disconnectOf ({ onDisconnect }: ProviderConfig): Pick<Provider, 'stopsOnDisconnect'> {
+  return onDisconnect == null ? {} : { stopsOnDisconnect: onDisconnect === 'stop' }
 }
 
 export type Providers = ReturnType<typeof createProviders>

@@ -42,6 +42,8 @@ export interface StreamReport {
   /** The calls that make up the answer if it took several; each has its own usage. */
   calls?: { request: ChatCompletionRequest, report: StreamReport }[]
   dropped: readonly string[]
+  /** Whether the provider may go on with a call that the gateway has closed, and charge for it. */
+  mayCostMore?: boolean
 }
 
 /** An empty report. */

@@ -4,7 +4,7 @@ import type { ActiveMember, ActiveSet } from '../shared/timers.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
 import type { Candidate } from './candidates.ts'
 import { blameOf, isAnyKeys, isMissingModel } from './classify-failure.ts'
-import { recordCall, recordCallFailure, type Trace } from './trace.ts'
+import { afterWork, recordCall, recordCallFailure, type Trace } from './trace.ts'
 
 /** One call of a candidate that has answered: the whole answer, or the beginning of a stream. */
 export interface Attempt<C extends Candidate, Answer> {
@@ -125,8 +125,6 @@ export class CallCounts {
 interface DrainsOptions {
   /** What a closing gateway aborts when it has waited long enough. */
   running: ActiveSet<CallAbort>
-  /** The most calls that go on at a time. */
-  maxCalls?: number
   /** How long each may go on, if the operator's deadline for its request is not later. */
   minMs?: number
 }
@@ -140,9 +138,10 @@ export type Drains = ReturnType<typeof createDrains>
 
 /**
  * Lets calls for a whole answer go on when their client has left or its deadline has passed: providers finish
- * and charge for such a call even if its connection is closed, and only the answer says how much.
+ * and charge for such a call even if its connection is closed, and only the answer says how much. All of them
+ * go on: each has its hold, and counts as a request of its key until it ends.
  */
-export function createDrains ({ running, maxCalls = 50, minMs = 60_000 }: DrainsOptions) {
+export function createDrains ({ running, minMs = 60_000 }: DrainsOptions) {
   let count = 0
 
   /** Returns what ends the drain. */
@@ -163,7 +162,7 @@ export function createDrains ({ running, maxCalls = 50, minMs = 60_000 }: Drains
 
     /**
      * Runs `work`, which passes its signal to providers. When `signal` aborts, throws at once; the work goes
-     * on until `dueMs` on the clock of `performance.now()`, unless too many do or the gateway closes.
+     * on until `dueMs` on the clock of `performance.now()`, unless the gateway closes.
      */
     run (
       signal: AbortSignal, dueMs: number, work: (signal: AbortSignal) => Promise<void>
@@ -172,7 +171,7 @@ export function createDrains ({ running, maxCalls = 50, minMs = 60_000 }: Drains
       let end = (): void => {}
       return new Promise((resolve, reject) => {
         function onAbort (): void {
-          if (!isAbandoned(signal) || count >= maxCalls) return calls.abort(signal.reason)
+          if (!isAbandoned(signal)) return calls.abort(signal.reason)
           end = begin(calls, dueMs)
           reject(signal.reason instanceof GatewayError ? signal.reason : clientLeft())
         }
@@ -202,6 +201,11 @@ export function isAbandoned ({ aborted, reason }: AbortSignal): boolean {
 export function whenClosed (response: ServerResponse, work: () => void): void {
   if (response.closed) work()
   else response.on('close', work)
+}
+
+/** Calls `work` when a response is closed and no use case works on its request any more. */
+export function whenOver (response: ServerResponse, trace: Trace, work: () => void): void {
+  whenClosed(response, () => afterWork(trace, work))
 }
 
 /** Why a signal aborts when its client disconnects. */

@@ -57,14 +57,14 @@ export interface Trace {
   failure: Error | null
   /** Whether a use case works on the request, which may go on when its response is closed. */
   isOpen: boolean
-  /** Called when that work has ended; null: nothing waits for it. */
-  onEnd: (() => void) | null
+  /** Called when that work has ended. */
+  onEnd: (() => void)[]
 }
 
 /** Marks the work on a request as ended; nothing in the trace changes any more. */
 export function endTrace (trace: Trace): void {
   trace.isOpen = false
-  trace.onEnd?.()
+  for (const work of trace.onEnd.splice(0)) work()
 }
 
 /** Sets the candidate that answered, or the first one if none did. */
@@ -72,6 +72,12 @@ export function setCandidate (trace: Trace, candidate: Candidate | undefined): v
   trace.model = candidate?.model.id ?? null
   trace.provider = candidate?.provider.id ?? null
   trace.upstreamModel = candidate?.deployment.model ?? null
+}
+
+/** Calls `work` when no use case works on the request any more: at once if none does. */
+export function afterWork (trace: Trace, work: () => void): void {
+  if (trace.isOpen) trace.onEnd.push(work)
+  else work()
 }
 
 export function createTrace (keepsWords = true): Trace {
@@ -96,7 +102,7 @@ export function createTrace (keepsWords = true): Trace {
     costNano: null,
     failure: null,
     isOpen: false,
-    onEnd: null
+    onEnd: []
   }
 }
 

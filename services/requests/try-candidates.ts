@@ -180,7 +180,8 @@ function call<C extends Candidate, Answer> (
 
   if (hedgeAfterMs === null) return callOne(candidate, callSignal)
   return hedge(hedgeAfterMs, callSignal, async signal => await callOne(candidate, signal), () => {
-    const second = state.callsLeft > 0 ? schedule.spare(candidate, performance.now()) : null
+    const mayCall = state.callsLeft > 0 && !search.signal.aborted
+    const second = mayCall ? schedule.spare(candidate, performance.now()) : null
     return second && (async signal => await callOne(second, signal))
   })
 }

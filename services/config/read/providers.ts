@@ -21,7 +21,7 @@ export function readProviders ({ providers }: CheckedFile, document: YamlDocumen
 }
 
 function readSandbox ({ item, path }: ConfigEntry<ProviderEntry>, document: YamlDocument): ProviderConfig {
-  for (const key of ['dialect', 'base_url', 'api_key', 'headers', 'responses', 'discover'] as const) {
+  for (const key of ['dialect', 'base_url', 'api_key', 'headers', 'responses', 'on_disconnect', 'discover'] as const) {
     if (document.has([...path, key])) document.report([...path, key], 'has no meaning for the sandbox', 'key')
   }
   const { protocol, dialect, baseUrl } = sandboxProvider

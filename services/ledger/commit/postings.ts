@@ -56,8 +56,7 @@ export function createPostings (settlements: readonly Settlement[], known: Known
     if (!isNew) continue
     if (key !== null) keys.add(key)
     entries.push(entry)
-    const excess = excessOf(settlement, outcome)
-    if (excess !== null) entries.push(excess)
+    entries.push(...beyondCharge(settlement, outcome))
     chains.add(settlement.hold.chain)
   }
 
@@ -162,12 +161,20 @@ export function usageKey (hold: string): string {
   return `usage:${hold}`
 }
 
-/** What a charged request cost above its hold. */
-function excessOf (settlement: Settlement, outcome: Outcome): EntryRow | null {
-  const { hold, charge } = settlement
-  if (charge === null || charge.excessNano === 0 || outcome !== 'charge') return null
-  const posting = { ...charge.posting, amountNano: charge.excessNano }
-  return rowOf(settlement, { key: `excess:${hold.id}`, posting, reason: 'over_hold' })
+/** What a charged request cost above its hold, or may cost within it. */
+function beyondCharge (settlement: Settlement, outcome: Outcome): EntryRow[] {
+  const { hold: { id }, charge } = settlement
+  if (charge === null || outcome !== 'charge') return []
+  const { excessNano, unverifiedNano, posting } = charge
+  if (excessNano > 0) {
+    const excess = { ...posting, amountNano: excessNano }
+    return [rowOf(settlement, { key: `excess:${id}`, posting: excess, reason: 'over_hold' })]
+  }
+  if (unverifiedNano === 0) return []
+  // Its usage is in the entry of the charge.
+  const { ref, model, provider, estimated, tags } = posting
+  const rest = { ref, model, provider, estimated, tags, usage: {}, amountNano: unverifiedNano }
+  return [rowOf(settlement, { key: `excess:${id}`, posting: rest, reason: 'unverified' })]
 }
 
 interface RowParts { key: string | null, posting: Posting, reason: SuspenseReason | null }

@@ -41,6 +41,8 @@ export interface Dialect {
   /** Path of the number of web searches, for models whose searches have a price each; null: not reported. */
   searches: { path: readonly string[], models: RegExp } | null
   streamUsage: boolean
+  /** See `ChatApi.stopsOnDisconnect`. */
+  stopsOnDisconnect: boolean
   completions: boolean
   /** Whether it has the Responses API, and limits the output and the calls of its tools there as asked. */
   responses: boolean
@@ -72,6 +74,7 @@ const base: Dialect = {
   cost: null,
   searches: null,
   streamUsage: true,
+  stopsOnDisconnect: false,
   completions: true,
   responses: false,
   responsesOnly: null,
@@ -81,11 +84,14 @@ const base: Dialect = {
 }
 
 /** Self-hosted servers and gateways still offer OpenAI's video API, which OpenAI has ended. */
-const compatible: Dialect = { ...base, outputGuard: 'by-text', videos: createOpenAIVideos }
+const hosted: Dialect = { ...base, outputGuard: 'by-text', videos: createOpenAIVideos }
+
+/** A server of which nothing is known; most are self-hosted. */
+const compatible: Dialect = { ...hosted, stopsOnDisconnect: true }
 
 /** Servers that run open models, whose chat templates lack the `developer` role. */
 const open: Dialect = {
-  ...base, outputGuard: 'by-event', roles: { developer: 'system' }
+  ...base, outputGuard: 'by-event', roles: { developer: 'system' }, stopsOnDisconnect: true
 }
 
 const openai: Dialect = {
@@ -126,6 +132,7 @@ export const dialects: Readonly<Record<string, Dialect>> = {
   together: {
     ...open,
     outputGuard: null,
+    stopsOnDisconnect: false,
     limitFields: ['max_tokens'],
     rules: requestRules.together,
     finishReasons: { eos: 'stop' },
@@ -189,12 +196,12 @@ export const dialects: Readonly<Record<string, Dialect>> = {
   cerebras: { ...base, limitFields: ['max_completion_tokens'], rules: requestRules.cerebras },
   // Sources: docs.api.nvidia.com, deepinfra.com/docs, platform.moonshot.ai/docs, huggingface.co/docs. Some of
   // their servers refuse fields they do not know.
-  nvidia: { ...compatible, limitFields: ['max_tokens'], rules: requestRules.nvidia },
-  deepinfra: { ...compatible, limitFields: ['max_tokens'] },
-  moonshot: { ...compatible, limitFields: ['max_tokens'], rules: requestRules.moonshot },
-  huggingface: { ...compatible, limitFields: ['max_tokens'] },
+  nvidia: { ...hosted, limitFields: ['max_tokens'], rules: requestRules.nvidia },
+  deepinfra: { ...hosted, limitFields: ['max_tokens'] },
+  moonshot: { ...hosted, limitFields: ['max_tokens'], rules: requestRules.moonshot },
+  huggingface: { ...hosted, limitFields: ['max_tokens'] },
   // Source: docs.litellm.ai; it renames the limit for each provider, and some of these refuse two.
-  litellm: { ...compatible, limitFields: ['max_completion_tokens'] },
+  litellm: { ...hosted, limitFields: ['max_completion_tokens'] },
   vllm: { ...open, takesZeroLimit: true, videos: createOpenAIVideos },
   sglang: { ...open, videos: createOpenAIVideos },
   llamacpp: open,

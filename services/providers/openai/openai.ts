@@ -130,6 +130,7 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
 
   return {
     chat: call => post('/chat/completions', call),
+    stopsOnDisconnect: dialect.stopsOnDisconnect,
     responsesOnly: dialect.responsesOnly ?? undefined,
     responses: dialect.responses
       ? createResponsesApi({ connection, headers: postHeaders, dialect, secret: apiKey })

@@ -8,7 +8,10 @@ import { picture } from '../../image-server.ts'
 
 // What the operator reads of requests that went on without their client: what they were charged.
 
-const plain = compatible('an OpenAI-compatible provider', content => ({ content }))
+const plain = {
+  ...compatible('an OpenAI-compatible provider', content => ({ content })),
+  provider: { onDisconnect: 'finish' as const }
+}
 const exact = { prompt: counted.prompt, completion: 30 + counted.beyondWords }
 
 interface Row {

@@ -1,12 +1,14 @@
 import t, { type Test } from 'tap'
+import { openStore } from '../../../services/store/open.ts'
 import { reply, reset, scripts, stall, type Script } from '../../upstream.ts'
 import {
-  anthropic, ask, booksOf, compatible, costOf, counted, gemini, openShop, readWords, type Shop
+  anthropic, ask, booksOf, compatible, costOf, counted, gemini, openShop, readWords, type Protocol, type Shop
 } from '../delivery-shop.ts'
 
 // Whole answers that no client waits for any more, and what is booked for them.
 
-const plain = compatible('an OpenAI-compatible provider', content => ({ content }))
+const speech = compatible('an OpenAI-compatible provider', content => ({ content }))
+const plain: Protocol = { ...speech, name: 'a provider that finishes', provider: { onDisconnect: 'finish' } }
 const words = 300
 const exact = { prompt: counted.prompt, completion: words + counted.beyondWords }
 
@@ -32,6 +34,14 @@ async function abandonedCalls ({ gateway }: Shop): Promise<number> {
 
 async function until (isDone: () => boolean | Promise<boolean>): Promise<void> {
   while (!await isDone()) await new Promise(resolve => setTimeout(resolve, 10))
+}
+
+async function suspenseOf ({ gateway, database }: Shop): Promise<object[]> {
+  const isOpen = gateway.app.server.listening
+  const store = isOpen ? gateway.app.store : await openStore(database)
+  const rows = await store.all<object>("select reason, amount, usage from entry where kind = 'suspense'")
+  if (!isOpen) await store.close()
+  return rows
 }
 
 function checkEstimate (t: Test, usage: { prompt: number, completion: number }, completion: number): void {
@@ -91,18 +101,115 @@ t.test('a stream that is abandoned before its first event is charged for its pro
   }
 })
 
-t.test('beyond 50 abandoned calls, the next is aborted and charged for its prompt', async t => {
-  const shop = await openShop(t, plain)
+t.test('each of many abandoned calls is charged by its count, and holds its money until then', async t => {
+  const shop = await openShop(t, plain, {}, { TOLLGATE_STARTING_CREDIT: '0.98' })
   const answer = held(plain.whole({ words, counts: true }))
   shop.upstream.always(answer.script)
-  for (let i = 0; i < 51; i++) await askAndLeave(shop)
-  const { entries } = await booksOf(shop, 1, 50)
-  t.match(entries, [{ usage: { prompt: 8, completion: 0 }, estimated: 1 }])
-  t.equal(await abandonedCalls(shop), 50)
+  for (let i = 0; i < 60; i++) await askAndLeave(shop)
+  await until(async () => await abandonedCalls(shop) === 60)
+  t.equal((await booksOf(shop, 0, 60)).held, 60)
+  const short = await ask(shop, {})
+  t.equal(short.statusCode, 429, 'what they hold is not free')
+  t.match(await short.body.json(), { error: { code: 'insufficient_funds_held' } })
   answer.open()
-  const all = await booksOf(shop, 51)
-  t.equal(all.entries.filter(({ estimated }) => estimated === 0).length, 50)
+  const { entries } = await booksOf(shop, 60)
+  t.equal(entries.length, 60)
+  t.ok(entries.every(({ amount, estimated }) => amount === costOf(exact) && estimated === 0))
 })
+
+t.test('an abandoned call counts as a request of its key and of its node until it ends', async t => {
+  const shop = await openShop(t, plain, {}, { TOLLGATE_ADMIN_KEY: 'operator-key-of-this-test', TOLLGATE_MAX_REQUESTS: '3' })
+  const { gateway: { app } } = shop
+  const created = await app.inject({
+    method: 'POST',
+    url: '/admin/keys',
+    payload: { account: 'default', limits: { concurrent_requests: 1 } },
+    headers: { authorization: 'Bearer operator-key-of-this-test' }
+  })
+  const headers = { authorization: `Bearer ${created.json().key}` }
+  const answer = held(plain.whole({ words, counts: true }))
+  shop.upstream.always(answer.script)
+  t.equal((await ask(shop, {}, { headers: { ...headers, 'x-tollgate-deadline-ms': '100' } })).statusCode, 504)
+  await shop.upstream.nextRequest()
+  const second = await ask(shop, {}, { headers })
+  t.equal(second.statusCode, 429)
+  t.match(await second.body.json(), { error: { message: /on concurrent requests: Limit 1/ } })
+  await askAndLeave(shop)
+  await askAndLeave(shop)
+  t.equal((await ask(shop, {})).statusCode, 503)
+  answer.open()
+  await booksOf(shop, 3)
+  await until(() => app.load.counts.requests === 0)
+  const again = await ask(shop, {}, { headers })
+  t.equal(again.statusCode, 200)
+  await again.body.dump()
+})
+
+t.test('a call of a server that stops with its client is closed, and charged for its prompt', async t => {
+  for (const dialect of ['vllm', 'sglang', 'llamacpp', 'ollama', 'lmstudio', 'compatible']) {
+    const shop = await openShop(t, { ...speech, provider: { dialect } })
+    shop.upstream.always(scripts.silent())
+    await askAndLeave(shop)
+    t.equal((await ask(shop, {}, { headers: { 'x-tollgate-deadline-ms': '100' } })).statusCode, 504)
+    const { entries, held: heldNano } = await booksOf(shop, 2)
+    const promptOnly = { usage: { prompt: 8, completion: 0 }, estimated: 1 }
+    t.match(entries, [promptOnly, promptOnly], dialect)
+    t.equal(heldNano, 0)
+    t.same(await suspenseOf(shop), [], 'it costs nothing more')
+  }
+})
+
+t.test('paid services, and servers that finish according to the operator, are awaited', async t => {
+  const rows = [
+    { dialect: 'openai' }, { dialect: 'together' }, { dialect: 'litellm' }, { dialect: 'deepinfra' },
+    { dialect: 'vllm', onDisconnect: 'finish' as const }
+  ]
+  for (const provider of rows) {
+    const shop = await openShop(t, { ...speech, provider })
+    const answer = held(plain.whole({ words, counts: true }))
+    shop.upstream.script(answer.script)
+    await askAndLeave(shop)
+    await until(async () => await abandonedCalls(shop) === 1)
+    answer.open()
+    t.match(await booksOf(shop, 1), { entries: [{ usage: exact, estimated: 0 }], held: 0 }, provider.dialect)
+  }
+})
+
+t.test('a hedge is not begun for a client that has left, and both of two calls end with one charge', async t => {
+  const shop = await openShop(t, plain, {
+    deployments: [1, 2].map(n => ({ provider: 'up', model: `m${n}`, weight: 1, priority: 0 }))
+  }, {}, { hedgeAfterMs: 200 })
+  const answer = held(plain.whole({ words, counts: true }))
+  shop.upstream.always(answer.script)
+  await askAndLeave(shop)
+  await new Promise(resolve => setTimeout(resolve, 400))
+  t.equal(shop.upstream.requests.length, 1)
+
+  const leaving = new AbortController()
+  const hedged = ask(shop, {}, { signal: leaving.signal })
+  await until(() => shop.upstream.requests.length === 3)
+  leaving.abort()
+  await hedged.catch(() => {})
+  answer.open()
+  const { entries, held: heldNano } = await booksOf(shop, 2)
+  t.match(entries, [{ usage: exact, estimated: 0 }, { usage: exact, estimated: 0 }])
+  t.equal(heldNano, 0)
+})
+
+for (const [path, input] of [
+  ['/responses', { input: 'Hello, world!', messages: undefined, max_tokens: undefined, max_output_tokens: 4000 }],
+  ['/messages', {}]
+] as const) {
+  t.test(`an abandoned whole answer of ${path} is awaited and charged`, async t => {
+    const shop = await openShop(t, plain)
+    const answer = held(plain.whole({ words, counts: true }))
+    shop.upstream.script(answer.script)
+    await askAndLeave(shop, input, path)
+    await until(async () => await abandonedCalls(shop) === 1)
+    answer.open()
+    t.match(await booksOf(shop, 1), { entries: [{ usage: exact, estimated: 0 }], held: 0 })
+  })
+}
 
 t.test('an abandoned call that the provider refuses or breaks off is free', async t => {
   const shop = await openShop(t, plain)
@@ -127,12 +234,19 @@ t.test('a closing gateway awaits abandoned calls for as long as other requests, 
     const shop = await openShop(t, plain, {}, { TOLLGATE_DRAIN_SECONDS: seconds })
     const answer = held(plain.whole({ words, counts: true }))
     shop.upstream.script(answer.script)
+    const before = shop.gateway.app.ledger
     await askAndLeave(shop)
     await until(async () => await abandonedCalls(shop) === 1)
+    const heldNano = (await before.balance('default')).heldNano
     const closed = shop.gateway.app.close()
     if (seconds === '30') setTimeout(answer.open, 200)
     await closed
-    t.match(await booksOf(shop, 1), { entries: [expected], held: 0 })
+    const { entries, held: stillHeld } = await booksOf(shop, 1)
+    t.match(entries, [expected])
+    t.equal(stillHeld, 0)
+    // The provider may finish what was aborted.
+    const rest = { reason: 'unverified', amount: heldNano - (entries[0]?.amount ?? 0), usage: '{}' }
+    t.same(await suspenseOf(shop), seconds === '30' ? [] : [rest])
   }
 })
 

@@ -79,7 +79,7 @@ t.test('the span of a request whose client has left has what it was charged', as
   upstream.script(scripts.heldUntil(promise, reply({ usage: { prompt: 10, completion: 10 } })))
   const price = { ...emptyPrice, inputPico: 1_000_000, outputPico: 4_000_000 }
   const { app, url, headers } = await startGateway(t, {
-    config: configFor(providerAt(upstream.url), { price }),
+    config: configFor(providerAt(upstream.url, { onDisconnect: 'finish' }), { price }),
     env: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, TOLLGATE_STARTING_CREDIT: '1' }
   })
   const leaving = new AbortController()

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { GatewayError } from '../../../services/shared/errors.ts'
 import { createKeys } from '../../../services/keys/keys.ts'
+import { createSuspense } from '../../../services/ledger/suspense.ts'
 import { createAccounts } from '../../../services/ledger/accounts.ts'
 import type { Store } from '../../../services/store/store.ts'
 import { forEachEngine } from '../../engines.ts'
@@ -267,6 +268,22 @@ for (const [what, more] of kinds) {
       [{ message: /excess is booked to suspense/, details: { reqId: 'req-1', amount: excessNano } }])
     await spend(ledger, 600, 600)
     t.match(await ledger.balance('acme'), { availableNano: 0 })
+    await assertBooks(t, store)
+  })
+}
+
+for (const [what, more] of kinds) {
+  forEachEngine(t, `what a closed call may still cost is the rest of its hold in suspense: ${what}`, async (t, database) => {
+    const store = await openBooks(database, { acme: 1_000 })
+    const { ledger } = startLedger(t, store)
+    const hold = await ledger.reserve(reservation(400, more))
+    await hold.settle(posting(30, { ref: 'req-1', mayCostMore: true }))
+    t.match(await ledger.balance('acme'), { spentNano: 30, heldNano: 0, availableNano: 970 })
+    const [entry] = await store.all<{ seq: number }>("select * from entry where kind = 'suspense'")
+    t.match(entry, { amount: 370, reason: 'unverified', usage: '{}', ref: 'req-1' })
+    t.match([ledger.overageCount, ledger.suspendedCount], [0, 1])
+    await createSuspense(store).clear({ entry: `entry_${entry?.seq}`, reason: 'the provider has charged it' })
+    t.match(await ledger.balance('acme'), { spentNano: 400, availableNano: 600 })
     await assertBooks(t, store)
   })
 }
