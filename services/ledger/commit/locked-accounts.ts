@@ -23,7 +23,7 @@ interface LockedAccountsContext {
 }
 
 /** How long a locked account is left alone. */
-export const lockedPauseMs = 100
+export const lockedPauseMs = 25
 
 /**
  * Creates the accounts that other transactions keep locked. A commit leaves them out, and asks from time to

@@ -28,9 +28,10 @@ export type Queue = Readonly<ReturnType<typeof createQueue>>
 
 /**
  * Creates the queue in front of the database. What arrives while a batch is written makes up the next one.
- * Reservations are written at once, because a request waits; settlements alone are collected for `flushMs`.
- * While the database is away, settlements are retried with backoff and reservations refused. Settlements of
- * locked accounts are parked, and tried again every `lockedPauseMs`.
+ * Reservations are written at once, because a request waits; settlements alone are collected for `flushMs`,
+ * which passes also while the batch before is written. While the database is away, settlements are retried
+ * with backoff and reservations refused. Settlements of locked accounts are parked, and tried again every
+ * `lockedPauseMs`.
  */
 export function createQueue ({ write, options, timers, clock, onOutage }: QueueContext) {
   const batches: QueuedBatch[] = []
@@ -46,6 +47,8 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
   let touched = false
   let backoffMs = 0
   let timer: { delayMs: number, cancel: () => void } | null = null
+  /** Whether the next batch has been collected for long enough while another one was written. */
+  let isCollected = false
 
   function openBatch (): QueuedBatch {
     const last = batches.at(-1)
@@ -58,11 +61,12 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
   const isFull = ({ size, reservations }: QueuedBatch) => size + reservations.length >= options.batchSize
   const isUrgent = (batch: QueuedBatch) => batch.reservations.length > 0 || isFull(batch)
 
-  const isDue = () => isParkedDue || batches.some(isUrgent) || (hurried && batches.length > 0)
+  const isDue = () =>
+    isParkedDue || batches.some(isUrgent) || (batches.length > 0 && (hurried || isCollected))
 
   function wake (delayMs: number): void {
     // After a failure, the time of the next attempt stands.
-    if (current === null && queue.outage === null) wakeIn(delayMs)
+    if (queue.outage === null) wakeIn(delayMs)
   }
 
   function wakeIn (delayMs: number): void {
@@ -70,6 +74,7 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
     timer?.cancel()
     const begin = () => {
       timer = null
+      isCollected = true
       draining ??= drain().finally(() => { draining = null })
     }
     timer = { delayMs, cancel: timers.after(delayMs, begin) }
@@ -91,6 +96,9 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
     openBatch()
     current = batches.shift() ?? null
     touched = false
+    isCollected = false
+    timer?.cancel()
+    timer = null
     if (current !== null) await attempt(current)
     current = null
   }

@@ -73,6 +73,41 @@ t.test('a reservation, or a full batch, is written at once', async t => {
   t.same(batches, [[1, 1], [3, 0]])
 })
 
+t.test('a settlement waits as long for its batch whether another one is being written or not', async t => {
+  const first = Promise.withResolvers<void>()
+  const { queue, batches, advance } = createTest(async () => {
+    if (batches.length === 1) await first.promise
+  })
+  queue.settle(hold, charge(1))
+  await advance(20)
+  t.same(batches, [[1, 0]])
+  queue.settle(hold, charge(2))
+  await advance(15)
+  first.resolve()
+  await advance(4)
+  t.same(batches, [[1, 0]])
+  await advance(1)
+  t.same(batches, [[1, 0], [1, 0]], 'not later than without')
+  await advance(100)
+  t.equal(batches.length, 2, 'and nothing is written for nothing')
+})
+
+t.test('what has waited long enough is written right after the batch before', async t => {
+  const first = Promise.withResolvers<void>()
+  const { queue, batches, advance } = createTest(async () => {
+    if (batches.length === 1) await first.promise
+  })
+  queue.settle(hold, charge(1))
+  await advance(20)
+  queue.settle(hold, charge(2))
+  await advance(50)
+  first.resolve()
+  await advance(0)
+  t.same(batches, [[1, 0], [1, 0]])
+  await advance(100)
+  t.equal(batches.length, 2)
+})
+
 t.test('a batch takes what arrives while the one before is written', async t => {
   const first = Promise.withResolvers<void>()
   const { queue, batches, advance } = createTest(async () => {
