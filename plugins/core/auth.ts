@@ -64,9 +64,14 @@ export default fp<AuthOptions>(async (app, { adminKey = null, console = () => co
     if (found instanceof Promise) return found.then(record => setKey(request, record))
     return setKey(request, found)
   })
-  const orSession = (
-    withKey: onRequestHookHandler, withSession: SessionHook
-  ) => keyOrSession(() => console().enabled, withKey, withSession)
+  const orSession = (withKey: onRequestHookHandler, withSession: SessionHook): onRequestHookHandler => {
+    const authenticate = keyOrSession(() => console().enabled, withKey, withSession)
+    return function (request, reply, done) {
+      // Reads are still answered; what a new request would write is lost.
+      if (app.store.lost != null && request.method !== 'GET') return done(app.store.lost)
+      authenticate.call(this, request, reply, done)
+    }
+  }
   app.decorate('authenticate', orSession(withUserKey, async (request, reply) => {
     const session = await app.enterSession(request, reply, true)
     setKey(request, await holders.payingKeyOf(session))

@@ -29,7 +29,8 @@ export default fp<HealthOptions>(async (app, { storeGraceMs, everyMs = 2000 }) =
   const watch = watchStore({ store: app.store, everyMs })
   app.decorate('readiness', () => {
     const awayMs = watch.awayMs()
-    const database = awayMs === 0 ? 'ok' : awayMs < storeGraceMs ? 'away' : 'gone'
+    const isGone = app.store.lost != null || awayMs >= storeGraceMs
+    const database = isGone ? 'gone' : awayMs === 0 ? 'ok' : 'away'
     const draining = app.isDraining()
     return { isReady: !draining && database !== 'gone', checks: { draining, database } }
   })

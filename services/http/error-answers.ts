@@ -44,7 +44,8 @@ const storeProblems: Record<StoreProblem, string> = {
   busy: 'The gateway\'s database is locked by another process. Please try again.',
   locked: 'Another request is changing the same data. Please try again.',
   slow: 'The gateway\'s database did not answer in time. Please ask for less, or try again later.',
-  crowded: 'Too many reports are being made. Please try again later.'
+  crowded: 'Too many reports are being made. Please try again later.',
+  misplaced: 'The gateway has lost its database. Please try again later.'
 }
 
 /**

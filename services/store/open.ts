@@ -14,7 +14,7 @@ export async function openStore (
   url: string, { log = processWarnings, migrations = 'apply' }: OpenOptions = {}
 ): Promise<Store> {
   const path = sqlitePath(url)
-  if (path !== null) return await openSqlite(path, { migrations })
+  if (path !== null) return await openSqlite(path, { log, migrations })
   // Loaded on demand: the client takes a good part of the start-up time.
   const { openPostgres } = await import('./postgres.ts')
   return await openPostgres(url, { log, migrations })

@@ -1,6 +1,8 @@
+import { processWarnings, type Log } from '../shared/log.ts'
 import { migrate, type MigrationPolicy } from './migrations.ts'
 import { connect, retryWhileBusy, type SqliteConnection } from './sqlite-connection.ts'
 import { prepareFiles, unusableFile } from './sqlite-files.ts'
+import { watchPlace, type PlaceWatch } from './sqlite-place.ts'
 import { createReportThread, type ReportLimits, type ReportThread } from './sqlite-reports.ts'
 import { StoreUnavailable, transactionEnded, type Reports, type ScriptQueries, type Store, type Value } from './store.ts'
 
@@ -9,6 +11,7 @@ const defaultReportLimits: ReportLimits = { timeoutMs: 30_000, maxWaiting: 100 }
 const defaultBusyTimeoutMs = 5_000
 
 interface SqliteOptions {
+  log?: Log
   busyTimeoutMs?: number
   reportLimits?: ReportLimits
   migrations?: MigrationPolicy
@@ -24,14 +27,15 @@ interface SqliteOptions {
  * database's clock.
  */
 export async function openSqlite (path: string, options: SqliteOptions = {}): Promise<Store> {
-  const { busyTimeoutMs = defaultBusyTimeoutMs, clock = Date.now } = options
+  const { busyTimeoutMs = defaultBusyTimeoutMs, clock = Date.now, log = processWarnings } = options
   const inMemory = path === ':memory:'
   const { writer } = await openMigrated(path, options)
   try {
     const openReader = () => connect(path, { readOnly: true, clock })
     const reader = inMemory ? null : await retryWhileBusy(openReader, busyTimeoutMs)
     const reports = inMemory ? null : createReportThread(path, options.reportLimits ?? defaultReportLimits)
-    return createStore({ writer, reader, reports, busyTimeoutMs, clock })
+    const place = inMemory ? null : watchPlace(path, { log })
+    return createStore({ writer, reader, reports, place, busyTimeoutMs, clock })
   } catch (error) {
     writer.close()
     throw unusableFile(path, error)
@@ -70,11 +74,12 @@ interface StoreParts {
   writer: SqliteConnection
   reader: SqliteConnection | null
   reports: ReportThread | null
+  place: PlaceWatch | null
   busyTimeoutMs: number
   clock: () => number
 }
 
-function createStore ({ writer, reader, reports, busyTimeoutMs, clock }: StoreParts): Store {
+function createStore ({ writer, reader, reports, place, busyTimeoutMs, clock }: StoreParts): Store {
   const lock = createWriteLock({ maxWaitMs: busyTimeoutMs, maxWaiting: maxWaitingWrites })
   const write = <T>(statement: () => T) => lock.run(() => retryWhileBusy(statement, busyTimeoutMs))
 
@@ -96,7 +101,9 @@ function createStore ({ writer, reader, reports, busyTimeoutMs, clock }: StorePa
     ...queries,
     run: (sql, params) => write(() => writer.run(sql, params)),
     transaction: (work) => lock.run(() => inTransaction(writer, busyTimeoutMs, work)),
+    get lost () { return place?.lost ?? null },
     async close () {
+      await place?.stop()
       await reports?.close()
       await lock.run(() => {
         reader?.close()

@@ -44,6 +44,11 @@ export interface Store extends Queries {
    * must be those of `queries`.
    */
   transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T>
+  /**
+   * Why no work may begin: on SQLite, the file was deleted, moved or replaced. What was begun can still be
+   * written, to the file that is open. Null or absent: there is no reason.
+   */
+  readonly lost?: StoreUnavailable | null
   close(): Promise<void>
 }
 
@@ -56,7 +61,8 @@ const problems = {
   busy: 'Another process keeps the database locked.',
   locked: 'Another transaction keeps rows locked.',
   slow: 'The database did not answer in time.',
-  crowded: 'Too many reports are waiting.'
+  crowded: 'Too many reports are waiting.',
+  misplaced: 'The database file was deleted or replaced.'
 }
 
 /** Why the database cannot be used. */

@@ -113,6 +113,7 @@ export function createHolds (context: HoldsContext) {
       const same = fresh ? undefined : known.get(id)
       if (same !== undefined) return same
       check(reservation)
+      if (store.lost != null) throw store.lost
       if (closing) throw new StoreUnavailable(new Error('The ledger is closed'))
       if (queue.unflushed >= options.maxUnflushed) {
         throw new StoreUnavailable(new Error(`${queue.unflushed} settlements wait for the database`))
