@@ -113,7 +113,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(core.accounts)
   await app.register(core.ledger, {
     takeoverMs: config.video.takeoverAfterMs,
-    deadlineMs: config.requests.deadlineMs
+    requests: config.requests
   })
   await app.register(ops.usageRollUp)
   await app.register(http.baseUrl, { publicBaseUrl: settings.publicBaseUrl })

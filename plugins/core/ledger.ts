@@ -4,7 +4,8 @@ import { rollUpViolations } from '../../services/reports/check-roll-up.ts'
 import { explanations } from '../../services/ledger/check/explanations.ts'
 import { createLedger } from '../../services/ledger/create.ts'
 import type { Ledger } from '../../services/ledger/ledger.ts'
-import { afterDeadlineMs } from '../../services/ledger/options.ts'
+import { longestRequestMs } from '../../services/ledger/options.ts'
+import type { RequestsConfig } from '../../services/catalogue/types.ts'
 import { showLedger, showSuspense } from '../../services/observability/metrics/gateway.ts'
 import { periodically } from '../../services/shared/timers.ts'
 import { claimChore } from '../../services/store/chores.ts'
@@ -21,8 +22,8 @@ declare module 'fastify' {
 const hourMs = 3_600_000
 
 interface LedgerPluginOptions {
-  /** The time limit of a request; `allowRequests` tells the ledger of a longer one. */
-  deadlineMs: number
+  /** The time limits of requests; `allowRequests` tells the ledger of longer ones. */
+  requests: Pick<RequestsConfig, 'deadlineMs' | 'streamMs'>
   checkEveryMs?: number
   /** How long a node is silent before others take over its jobs; the heartbeat is a fraction of it. */
   takeoverMs?: number | undefined
@@ -32,7 +33,7 @@ const maxHeartbeatMs = 3_000
 
 /** Decorates `app.ledger`; each hour one node checks the books. Violations are logged, never repaired. */
 export default fp<LedgerPluginOptions>(async (app, pluginOptions) => {
-  const { deadlineMs, checkEveryMs = hourMs, takeoverMs = Infinity } = pluginOptions
+  const { requests, checkEveryMs = hourMs, takeoverMs = Infinity } = pluginOptions
   const options = { heartbeatMs: Math.min(maxHeartbeatMs, takeoverMs / 5) }
   const onWrite = app.metrics.histogram({
     name: 'ledger_flush_seconds',
@@ -40,7 +41,7 @@ export default fp<LedgerPluginOptions>(async (app, pluginOptions) => {
     bounds: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
   })
   const ledger = createLedger({
-    store: app.store, log: app.log, options, onWrite, requestMs: deadlineMs + afterDeadlineMs
+    store: app.store, log: app.log, options, onWrite, requestMs: longestRequestMs(requests)
   })
   app.decorate('ledger', ledger)
 

@@ -1,6 +1,6 @@
 import fp from 'fastify-plugin'
 import type { GatewayConfig } from '../../services/catalogue/types.ts'
-import { afterDeadlineMs } from '../../services/ledger/options.ts'
+import { longestRequestMs } from '../../services/ledger/options.ts'
 import { watchConfig } from '../../services/config/watch/watch.ts'
 
 interface ConfigurationOptions {
@@ -20,7 +20,7 @@ export default fp<ConfigurationOptions>(async (app, { path, running, load }) => 
     running,
     onChange: config => {
       app.models.apply(config)
-      app.ledger.allowRequests(config.requests.deadlineMs + afterDeadlineMs)
+      app.ledger.allowRequests(longestRequestMs(config.requests))
       app.rediscover()
       app.log.info({ path, models: config.models.length, providers: config.providers.length }, 'configuration reloaded')
     },

@@ -17,9 +17,13 @@ const dialectNames = [
 
 const Timeouts = Type.Object({
   connect_ms: milliseconds('To establish a connection.', 5_000),
-  first_byte_ms: milliseconds('From the request to the first byte of the response.', 120_000),
+  first_byte_ms: milliseconds('From the request to the first byte of a stream, or of a response that needs no ' +
+    'generation, such as the state of a job. The first byte of anything else comes when it is finished, so only ' +
+    '`total_ms` applies.', 120_000),
   idle_ms: milliseconds('Longest silence within a response.', 60_000),
-  total_ms: milliseconds('The whole call, including streams.', 600_000)
+  // A little more than the 600 s that the SDKs of OpenAI and Anthropic wait.
+  total_ms: milliseconds('The whole call. Streams may take longer: `idle_ms` ends one that is silent, and ' +
+    '`requests.stream_ms` any.', 660_000)
 }, { ...strict, default: {}, description: 'Timeouts of one call, in milliseconds.' })
 export type TimeoutsMs = Parsed<typeof Timeouts>
 

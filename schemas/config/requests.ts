@@ -3,8 +3,12 @@ import { count, dayMs, flag, milliseconds, strict, type Parsed } from './fields.
 
 /** `requests` of the file. */
 export const RequestsEntry = Type.Object({
-  deadline_ms: milliseconds('Time limit of a request, including streams and all attempts. Clients may set a ' +
-    'shorter one with the header `x-tollgate-deadline-ms`.', 600_000),
+  // A little more than the 600 s that the SDKs of OpenAI and Anthropic wait.
+  deadline_ms: milliseconds('Time limit of a request, with all its attempts, until its response is complete or its ' +
+    'stream has begun. Clients may set a shorter one with the header `x-tollgate-deadline-ms`.', 660_000),
+  stream_ms: milliseconds('How long a stream may take from the request to its last event. A client\'s ' +
+    '`x-tollgate-deadline-ms` ends it earlier. On Postgres, money that a node held when it was killed is free again ' +
+    'after this time.', 3_600_000),
   retries: count('How often each deployment is retried before anything was sent to the client, after all others ' +
     'have been tried. Clients that retry by themselves get fewer.', 0, 10, 3),
   backoff_ms: milliseconds('Wait before the first retry of a deployment; doubles each time, with jitter.', 250),

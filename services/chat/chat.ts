@@ -49,6 +49,7 @@ export function createChat (options: ChatOptions): Chat {
     try {
       const attempt = await findAnswer(serving, callSignal)
       recordAttempt(serving, attempt)
+      if (attempt.answer.kind !== 'json') serving.deadline.streamBegan()
       const delivering = deliverAnswer(incoming, attempt.answer, () => settleNow(serving))
       if (delivering !== undefined) await delivering
       recordDelivery(incoming, attempt)
@@ -80,7 +81,7 @@ export function createChat (options: ChatOptions): Chat {
     const question = { kind: 'chat' as const, model, fallbacks, promptBound, allowDearer, mayUse }
     const all = onlyServed(planFor(question, catalogue), native.speaks)
     const plan = onlyPriced(native.narrow === undefined ? all : native.narrow(all), request)
-    const deadline = new RequestDeadline(given, Math.min(given.deadlineMs ?? Infinity, limits.deadlineMs))
+    const deadline = new RequestDeadline(given, limits)
     const hold = holds(payer, requestId, { signal, dueMs: deadline.dueMs })
     trace.isOpen = true
     return {

@@ -10,6 +10,7 @@ export function fromUpstream (error: UpstreamError): GatewayError {
 }
 
 const maxMessageLength = 1000
+const timedOut = { status: 504, code: 'upstream_timeout' }
 const maxParamLength = 256
 
 const answers: Readonly<Record<UpstreamErrorKind, (error: UpstreamError) => GatewayError>> = {
@@ -27,8 +28,9 @@ const answers: Readonly<Record<UpstreamErrorKind, (error: UpstreamError) => Gate
   overloaded: error => new GatewayError(503, 'service_unavailable_error',
     'The provider is overloaded. Please try again later.',
     { code: 'server_is_overloaded', headers: retryHeaders(error), cause: error }),
-  timeout: error => GatewayError.badGateway('The provider did not answer in time.',
-    { status: 504, code: 'upstream_timeout', cause: error }),
+  timeout: error => error.details.ranOut === true
+    ? GatewayError.badGateway(error.message, { ...timedOut, headers: { 'x-should-retry': 'false' }, cause: error })
+    : GatewayError.badGateway('The provider did not answer in time.', { ...timedOut, cause: error }),
   network: error => GatewayError.badGateway('The provider cannot be reached.',
     { code: 'upstream_unreachable', cause: error }),
   bad_reply: error => GatewayError.badGateway(isFailure(error.details.status)

@@ -55,4 +55,9 @@ const defaults: Omit<LedgerOptions, 'chunkNano'> = {
 }
 
 /** How long the work for a request may go on after its deadline, until it is charged. */
-export const afterDeadlineMs = 120_000
+const afterDeadlineMs = 120_000
+
+/** How long any request may hold money, in ms. */
+export function longestRequestMs (limits: { deadlineMs: number, streamMs: number }): number {
+  return Math.max(limits.deadlineMs, limits.streamMs) + afterDeadlineMs
+}

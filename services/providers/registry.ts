@@ -56,7 +56,7 @@ export function createProvider (
   const connections: Connection[] = []
 
   /** Each part has connections of its own, so that a download never keeps a chat waiting. */
-  function open (timeouts: ProviderConfig['timeouts']): Upstream {
+  function open (): Upstream {
     const opened = new Map<string, Connection>()
     function connect (url: string): Connection {
       const known = opened.get(url)
@@ -77,11 +77,10 @@ export function createProvider (
   return {
     id,
     ...pricingOf(config),
-    ...chat?.(open(timeouts)),
+    ...chat?.(open()),
     ...disconnectOf(config),
-    // An image's first byte arrives when the image is finished.
-    images: images?.(open({ ...timeouts, firstByteMs: timeouts.totalMs })),
-    videos: videos?.(open(timeouts)),
+    images: images?.(open()),
+    videos: videos?.(open()),
     close: async () => { await Promise.all(connections.map(connection => connection.close())) }
   }
 }

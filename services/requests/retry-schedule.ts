@@ -90,7 +90,7 @@ export class RetrySchedule<C extends Candidate> {
     const entry = this.#find(candidate)
     if (entry === undefined) return
     const { limits } = this.#options
-    const { retryAfterMs = 0, shouldRetry } = error.details
+    const { retryAfterMs = 0, shouldRetry, ranOut } = error.details
     const meaning = meaningOf(error, entry.isFallback)
     if (isProviders(error, meaning)) this.#failedProviders.add(candidate.deployment.provider)
     if (meaning === 'model') for (const one of this.#entries) one.isOut ||= one.candidate.model === candidate.model
@@ -99,7 +99,8 @@ export class RetrySchedule<C extends Candidate> {
     if (retryAfterMs > 0) entry.delays++
     entry.delaysMs += retryAfterMs
     const isAlone = this.#entries.length === 1
-    entry.isOut ||= isUntranslatable(error) || shouldRetry === false ||
+    // What has run out would take as long again, and may be paid twice.
+    entry.isOut ||= isUntranslatable(error) || ranOut === true || shouldRetry === false ||
       retryAfterMs > limits.maxRetryAfterMs || entry.tries > limits.retries ||
       entry.refusals >= maxRefusals || (entry.delays > 1 && entry.delaysMs > shortDelaysMs) ||
       (isAlone && meaning === 'refused')

@@ -225,22 +225,39 @@ interface Deadline {
 
 const deadlines = new Deadlines()
 
-/** Gives a request up with 504 when it takes longer than `limitMs`, until `stop` is called. */
+/**
+ * Gives a request up with 504 at its deadline, until `stop` is called: at the client's or that of the
+ * operator, whichever is earlier. A stream that has begun has a later one of the operator.
+ */
 export class RequestDeadline implements Deadline, Watched {
   slot = -1
-  readonly dueMs: number
-  readonly limitMs: number
-  readonly #incoming: Pick<Incoming<unknown>, 'giveUp'>
+  dueMs: number
+  limitMs: number
+  readonly #incoming: Pick<Incoming<unknown>, 'giveUp' | 'deadlineMs'>
+  readonly #streamMs: number
+  #error = GatewayError.deadlineExceeded
 
-  constructor (incoming: Pick<Incoming<unknown>, 'giveUp'>, limitMs: number) {
-    this.dueMs = performance.now() + limitMs
-    this.limitMs = limitMs
+  constructor (
+    incoming: Pick<Incoming<unknown>, 'giveUp' | 'deadlineMs'>,
+    { deadlineMs, streamMs }: Pick<RequestsConfig, 'deadlineMs' | 'streamMs'>
+  ) {
     this.#incoming = incoming
+    this.#streamMs = streamMs
+    this.limitMs = Math.min(incoming.deadlineMs ?? Infinity, deadlineMs)
+    this.dueMs = performance.now() + this.limitMs
     deadlines.add(this)
   }
 
+  /** Call once the first event of a stream has come. */
+  streamBegan (): void {
+    const arrivedMs = this.dueMs - this.limitMs
+    this.limitMs = Math.min(this.#incoming.deadlineMs ?? Infinity, this.#streamMs)
+    this.dueMs = arrivedMs + this.limitMs
+    this.#error = GatewayError.streamDeadlineExceeded
+  }
+
   onDeadline (): void {
-    this.#incoming.giveUp(GatewayError.deadlineExceeded(this.limitMs))
+    this.#incoming.giveUp(this.#error(this.limitMs))
   }
 
   stop (): void {

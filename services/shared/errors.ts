@@ -90,9 +90,19 @@ export class GatewayError extends Error {
     return new GatewayError(details.status ?? 502, 'server_error', message, details)
   }
 
-  /** 504: the deadline of the request has passed. */
+  /**
+   * 504: the deadline of the request has passed. OpenAI's SDKs do not repeat it, because its answer may have
+   * been paid for.
+   */
   static deadlineExceeded (limitMs: number): GatewayError {
     const message = `The request was not answered within its deadline of ${limitMs} ms.`
+    const headers = { 'x-should-retry': 'false' }
+    return new GatewayError(504, 'server_error', message, { code: 'deadline_exceeded', headers })
+  }
+
+  /** 504: a stream was ended, although events were still coming. */
+  static streamDeadlineExceeded (limitMs: number): GatewayError {
+    const message = `The stream was still running at its deadline of ${limitMs} ms, and was ended.`
     return new GatewayError(504, 'server_error', message, { code: 'deadline_exceeded' })
   }
 
@@ -115,6 +125,8 @@ interface UpstreamDetails {
   retryAfterMs?: number
   /** False: the provider says that a retry would fail. Absent: it does not say. */
   shouldRetry?: boolean
+  /** A time limit of the gateway ended the call, on which the provider may have worked all along. */
+  ranOut?: boolean
   /** A wait of `retryAfterMs` did not help. */
   hasWaited?: boolean
   /** The provider's `type`, `param` and `code`, if its error has OpenAI's shape. */

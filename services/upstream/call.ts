@@ -4,7 +4,7 @@ import type { TimeoutsMs } from '../catalogue/types.ts'
 import { UpstreamError } from '../shared/errors.ts'
 import { atEndOfTurn, type Deadlines, type Watched } from '../shared/timers.ts'
 import { decoderFor } from './decoder.ts'
-import type { ChunkSink, Connection, Exchange } from './exchange.ts'
+import type { Awaited, ChunkSink, Connection, Exchange } from './exchange.ts'
 import { networkError } from './network-error.ts'
 
 /** What may follow the last event of a stream before its connection is given up. */
@@ -26,6 +26,7 @@ class UpstreamCall implements Exchange, Dispatcher.DispatchHandler, Watched, Asy
 
   readonly #deadlines: Deadlines
   readonly #timeouts: TimeoutsMs
+  readonly #awaits: Awaited | undefined
   readonly #signal: AbortSignal
   readonly #totalDueMs: number
   #headResolvers: { resolve: (exchange: Exchange) => void, reject: (error: unknown) => void }
@@ -36,6 +37,7 @@ class UpstreamCall implements Exchange, Dispatcher.DispatchHandler, Watched, Asy
   #bytesOfTurn = 0
   #receivedBytes = 0
   #started = false
+  #isPaused = false
   #ended = false
   #failure: UpstreamError | null = null
   #finishing = false
@@ -43,16 +45,18 @@ class UpstreamCall implements Exchange, Dispatcher.DispatchHandler, Watched, Asy
   #wake: (() => void) | null = null
   #sink: ChunkSink | null = null
 
-  constructor (deadlines: Deadlines, timeouts: TimeoutsMs, signal: AbortSignal) {
+  constructor (deadlines: Deadlines, timeouts: TimeoutsMs, signal: AbortSignal, awaits: Awaited | undefined) {
     const { promise, resolve, reject } = Promise.withResolvers<Exchange>()
     this.head = promise
     this.#headResolvers = { resolve, reject }
     this.#deadlines = deadlines
     this.#timeouts = timeouts
+    this.#awaits = awaits
     this.#signal = signal
     deadlines.add(this)
-    this.#totalDueMs = deadlines.nowMs + timeouts.totalMs
-    this.dueMs = Math.min(deadlines.nowMs + timeouts.firstByteMs, this.#totalDueMs)
+    this.#totalDueMs = awaits === 'stream' ? Infinity : deadlines.nowMs + timeouts.totalMs
+    const firstByteDueMs = awaits === 'whole' ? Infinity : deadlines.nowMs + timeouts.firstByteMs
+    this.dueMs = Math.min(firstByteDueMs, this.#totalDueMs)
     signal.addEventListener('abort', this.#onAbort)
     if (signal.aborted) this.#onAbort()
   }
@@ -150,8 +154,8 @@ class UpstreamCall implements Exchange, Dispatcher.DispatchHandler, Watched, Asy
       if (this.#receivedBytes > finishLimits.bytes) this.cancel()
       return
     }
-    this.#started = true
-    this.dueMs = Math.min(this.#deadlines.nowMs + this.#timeouts.idleMs, this.#totalDueMs)
+    this.#started ||= this.#awaits !== 'whole' || !isBlank(chunk)
+    this.#expectMore()
     if (this.#sink !== null) return this.#push(this.#sink, chunk)
     this.#chunks.push(chunk)
     this.#queuedBytes += chunk.length
@@ -197,12 +201,17 @@ class UpstreamCall implements Exchange, Dispatcher.DispatchHandler, Watched, Asy
   }
 
   onDeadline (): void {
-    const { firstByteMs, idleMs, totalMs } = this.#timeouts
     if (this.#finishing) return this.cancel()
-    const limit = this.#deadlines.nowMs >= this.#totalDueMs
-      ? `did not finish within ${totalMs} ms`
-      : this.#started ? `sent nothing for ${idleMs} ms` : `sent no answer within ${firstByteMs} ms`
-    this.#fail(new UpstreamError('timeout', 'maybe', `The provider ${limit}.`))
+    this.#fail(new UpstreamError('timeout', 'maybe', this.#limitPassed(), { ranOut: true }))
+  }
+
+  /** Which time limit has passed, as a sentence. */
+  #limitPassed (): string {
+    const { firstByteMs, idleMs, totalMs } = this.#timeouts
+    if (this.#deadlines.nowMs >= this.#totalDueMs) return `The provider did not finish within ${totalMs} ms.`
+    if (this.#isPaused) return `The client read nothing for ${totalMs} ms.`
+    if (this.#started) return `The provider sent nothing for ${idleMs} ms.`
+    return `The provider sent no answer within ${firstByteMs} ms.`
   }
 
   readonly #onAbort = (): void => {
@@ -242,13 +251,20 @@ class UpstreamCall implements Exchange, Dispatcher.DispatchHandler, Watched, Asy
 
   #pause (): void {
     this.#controller?.pause()
-    // While paused by a slow reader only the total timeout counts.
-    this.dueMs = this.#totalDueMs
+    this.#isPaused = true
+    // The provider cannot send, so that only the time of the reader counts.
+    this.dueMs = Math.min(this.#deadlines.nowMs + this.#timeouts.totalMs, this.#totalDueMs)
   }
 
   #resume (controller: Dispatcher.DispatchController): void {
-    this.dueMs = Math.min(this.#deadlines.nowMs + this.#timeouts.idleMs, this.#totalDueMs)
+    this.#isPaused = false
+    this.#expectMore()
     controller.resume()
+  }
+
+  #expectMore (): void {
+    const idleDueMs = this.#started ? this.#deadlines.nowMs + this.#timeouts.idleMs : Infinity
+    this.dueMs = Math.min(idleDueMs, this.#totalDueMs)
   }
 
   #release (): void {
@@ -267,6 +283,9 @@ class UpstreamCall implements Exchange, Dispatcher.DispatchHandler, Watched, Asy
     wake?.()
   }
 }
+
+/** Whether a chunk has only white space, which some servers send before an answer while they work on it. */
+const isBlank = (chunk: Buffer): boolean => chunk.every(byte => byte <= 0x20)
 
 interface ConnectionOptions {
   baseUrl: string
@@ -288,8 +307,8 @@ export function createConnection (
     bodyTimeout: 0
   })
   return {
-    send ({ method, path, headers, body, signal }) {
-      const call = new UpstreamCall(deadlines, timeouts, signal)
+    send ({ method, path, headers, body, signal, awaits }) {
+      const call = new UpstreamCall(deadlines, timeouts, signal, awaits)
       pool.dispatch({ method, path: prefix + path + url.search, headers, body: body ?? null }, call)
       return call.head
     },

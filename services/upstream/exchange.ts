@@ -14,6 +14,19 @@ export interface UpstreamRequest {
   headers: Record<string, string>
   body?: Uint8Array
   signal: AbortSignal
+  /**
+   * What the time limits wait for. `whole`: an answer whose first byte comes once it is generated, due at the
+   * total limit. `stream`: events, for as long as they come, without a total limit. Absent: an answer that
+   * needs no generation, such as the state of a job, to which all limits apply.
+   */
+  awaits?: Awaited
+}
+
+export type Awaited = 'whole' | 'stream'
+
+/** What a request for generated text waits for. */
+export function awaitedBy ({ stream }: { stream?: boolean | null }): Awaited {
+  return stream === true ? 'stream' : 'whole'
 }
 
 /** One answer, whose body must be read, iterated, piped or cancelled. Methods throw UpstreamError. */

@@ -24,7 +24,7 @@ export async function poll<Answer> (
       if (!isTransient(error) || failures > maxFailures) throw asSent(error)
     }
     if (performance.now() - startedMs > deadlineMs) {
-      throw new UpstreamError('timeout', 'yes', `The provider did not finish within ${deadlineMs} ms.`)
+      throw new UpstreamError('timeout', 'yes', `The provider did not finish within ${deadlineMs} ms.`, { ranOut: true })
     }
   }
 }

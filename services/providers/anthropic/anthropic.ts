@@ -12,7 +12,7 @@ import { relayMessage } from './relay.ts'
 import { toMessagesRequest, unmetByClaude } from './request.ts'
 import { readMessageStream } from './stream.ts'
 import { chargedUsageOf, isSearchResult, noCounts, updateCounts, withSearches, type Counts } from './usage.ts'
-import type { Exchange } from '../../upstream/exchange.ts'
+import { awaitedBy, type Exchange } from '../../upstream/exchange.ts'
 import { urlPart } from '../url-part.ts'
 
 /** Later versions lack `temperature`; a provider's `headers` can name another. */
@@ -35,7 +35,8 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
       path: '/messages',
       headers: postHeaders,
       body: Buffer.from(JSON.stringify(body)),
-      signal: call.signal
+      signal: call.signal,
+      awaits: awaitedBy(call.request)
     })
     if (exchange.status !== 200) throw await readAnthropicError(exchange, apiKey)
     const report = createReport(dropped)
@@ -72,7 +73,8 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
       path: '/messages',
       headers: nativeHeaders(call.versionHeaders),
       body: nativeBody(call),
-      signal: call.signal
+      signal: call.signal,
+      awaits: awaitedBy(call.request)
     })
     if (exchange.status !== 200) throw await readAnthropicError(exchange, apiKey)
     const report = createReport()

@@ -8,7 +8,7 @@ import { geminiErrorIn, readGeminiError } from './errors.ts'
 import { createPartReader } from './media.ts'
 import { toGenerateContentRequest, unmetByGemini } from './request.ts'
 import { readChunks } from './stream.ts'
-import type { Exchange } from '../../upstream/exchange.ts'
+import { awaitedBy, type Exchange, type UpstreamRequest } from '../../upstream/exchange.ts'
 import { urlPart } from '../url-part.ts'
 
 const maxPages = 20
@@ -18,15 +18,23 @@ export function createGemini ({ apiKey, headers, connection, download }: Upstrea
   const ownHeaders = { ...(apiKey === null ? {} : { 'x-goog-api-key': apiKey }), ...headers }
   const postHeaders = { ...ownHeaders, 'content-type': 'application/json', accept: '*/*' }
 
-  async function send (
-    method: 'GET' | 'POST', path: string, signal: AbortSignal, body?: object
-  ): Promise<Exchange> {
-    const exchange = await connection.send(body === undefined
-      ? { method, path, headers: ownHeaders, signal }
-      : { method, path, headers: postHeaders, signal, body: Buffer.from(JSON.stringify(body)) })
+  async function send (request: UpstreamRequest): Promise<Exchange> {
+    const exchange = await connection.send(request)
     if (exchange.status !== 200) throw await readGeminiError(exchange, apiKey)
     return exchange
   }
+
+  const get = (path: string, signal: AbortSignal): Promise<Exchange> =>
+    send({ method: 'GET', path, headers: ownHeaders, signal })
+
+  const post = (path: string, { request, signal }: ChatCall, body: object): Promise<Exchange> => send({
+    method: 'POST',
+    path,
+    headers: postHeaders,
+    body: Buffer.from(JSON.stringify(body)),
+    signal,
+    awaits: awaitedBy(request)
+  })
 
   async function chat (call: ChatCall): Promise<ChatAnswer> {
     const { request, model, signal } = call
@@ -34,7 +42,7 @@ export function createGemini ({ apiKey, headers, connection, download }: Upstrea
     const isLegacy = request.functions !== undefined && request.tools === undefined
     const report = createReport(dropped)
     if (request.stream === true) {
-      const exchange = await send('POST', `/${pathOf(model)}:streamGenerateContent?alt=sse`, signal, body)
+      const exchange = await post(`/${pathOf(model)}:streamGenerateContent?alt=sse`, call, body)
       if (!isEventStream(exchange)) {
         await objectIn(exchange, apiKey)
         throw notAStream()
@@ -44,7 +52,7 @@ export function createGemini ({ apiKey, headers, connection, download }: Upstrea
       const options = { model, isLegacy, serviceTier, secret: apiKey }
       return { kind: 'chunks', chunks: readChunks(exchange, report, options), report }
     }
-    const exchange = await send('POST', `/${pathOf(model)}:generateContent`, signal, body)
+    const exchange = await post(`/${pathOf(model)}:generateContent`, call, body)
     const serviceTier = serviceTierIn(exchange)
     const completion = toChatCompletion(await objectIn(exchange, apiKey), { model, isLegacy, serviceTier })
     report.model = statedName(completion.model)
@@ -60,7 +68,7 @@ export function createGemini ({ apiKey, headers, connection, download }: Upstrea
     let token = ''
     for (let page = 0; page < maxPages; page++) {
       const query = token === '' ? '' : `&pageToken=${urlPart(token)}`
-      const list = await objectIn(await send('GET', `/models?pageSize=1000${query}`, signal), apiKey)
+      const list = await objectIn(await get(`/models?pageSize=1000${query}`, signal), apiKey)
       names.push(...namesIn(list))
       token = typeof list.nextPageToken === 'string' ? list.nextPageToken : ''
       if (token === '') break

@@ -36,7 +36,9 @@ export function createJsonClient (
       path,
       headers: { accept: 'application/json', ...(body && { 'content-type': 'application/json' }), ...own, ...more },
       ...(body === undefined ? {} : { body: Buffer.from(JSON.stringify(body)) }),
-      signal
+      signal,
+      // An image's first byte may arrive when the image is finished; the state of a job is known at once.
+      ...(method === 'POST' ? { awaits: 'whole' } : {})
     })
     if (exchange.status >= 200 && exchange.status <= 299) return exchange
     const errorBody = redacted(await readErrorBody(exchange), apiKey)

@@ -1,7 +1,7 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, isText, type JsonObject } from '../../shared/json.ts'
 import { looksLikeEvents, maxAnswerBytes, objectOf, parseAnswer, readObject, toText } from '../../upstream/answer-body.ts'
-import type { Exchange } from '../../upstream/exchange.ts'
+import { awaitedBy, type Exchange } from '../../upstream/exchange.ts'
 import { readUpstreamError } from '../error-body.ts'
 import { recordChoices } from '../generated-text.ts'
 import type { ChatApi, ChatCall, CompletionCall, ProviderAnswer, ProviderCall, ProviderParts, Upstream } from '../provider.ts'
@@ -81,7 +81,8 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
     const { edits, dropped, hideUsage } = requestEdits(call, as)
     const body = call.text.with(edits)
     const headers = headersFor(call)
-    const answer = connection.send({ method: 'POST', path, headers, body, signal: call.signal })
+    const { request, signal } = call
+    const answer = connection.send({ method: 'POST', path, headers, body, signal, awaits: awaitedBy(request) })
     return { answer, dropped, hideUsage }
   }
 

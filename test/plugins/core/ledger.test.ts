@@ -16,7 +16,11 @@ import { createBooks, posting, reservation, rowOf } from '../../services/ledger/
 
 interface Line { msg: string, violation?: object }
 
-interface Options { checkEveryMs?: number, deadlineMs?: number, takeoverMs?: number }
+interface Options {
+  checkEveryMs?: number
+  requests?: { deadlineMs: number, streamMs: number }
+  takeoverMs?: number
+}
 
 /** A server with a ledger on a file, and the first line that its log writes about the books. */
 async function build (t: Test, options: Options = {}) {
@@ -36,7 +40,7 @@ async function build (t: Test, options: Options = {}) {
   await app.register(trace)
   await app.register(requestSummary)
   await app.register(metrics)
-  await app.register(ledger, { deadlineMs: 600_000, ...options })
+  await app.register(ledger, { requests: { deadlineMs: 600_000, streamMs: 600_000 }, ...options })
   // The timers of the ledger alone do not keep a process alive.
   await app.listen({ host: '127.0.0.1', port: 0 })
   await createBooks(app.store, { acme: 1_000 })
@@ -54,9 +58,10 @@ t.test('closing the server writes what was settled and gives back what was held'
   t.match(await rowOf(after), { spent: 500, held: 0 })
 })
 
-t.test('others wait for the requests of a node as long as the configuration lets them run', async (t) => {
+t.test('others wait for the requests and streams of a node as long as the configuration lets them run', async (t) => {
   const minuteMs = 60_000
-  const { app } = await build(t, { deadlineMs: 30 * minuteMs, takeoverMs: 25 })
+  const requests = { deadlineMs: 10 * minuteMs, streamMs: 30 * minuteMs }
+  const { app } = await build(t, { requests, takeoverMs: 25 })
   await app.ledger.balance('acme')
   const shownMs = async () => (await app.store.get<{ ms: number }>('select request_ms as ms from node'))?.ms
   t.equal(await shownMs(), 32 * minuteMs)

@@ -35,7 +35,7 @@ t.test('a provider known by its id needs a key only', async (t) => {
     dialect: 'groq',
     baseUrl: 'https://api.groq.com/openai/v1',
     apiKey: 'gsk-1',
-    timeouts: { connectMs: 5000, firstByteMs: 120_000, idleMs: 60_000, totalMs: 600_000 },
+    timeouts: { connectMs: 5000, firstByteMs: 120_000, idleMs: 60_000, totalMs: 660_000 },
     maxConnections: 1024,
     discover: false
   }])

@@ -57,6 +57,9 @@ t.test('a refusal sends to the next, and only where there is one a second time t
     t.same(play(two, () => failure(kind, { status: 401 })).map(([index]) => index), [0, 1, 0, 1], kind)
   }
   t.same(play([candidate()], () => failure('timeout', {}, 'maybe'), { retries: 5 }).length, 2, 'as with one that is slow')
+  const ranOut = () => failure('timeout', { ranOut: true }, 'maybe')
+  t.same(play([candidate()], ranOut), [[0, 0]], 'what the gateway has waited for is not repeated')
+  t.same(play([candidate(), candidate()], ranOut).map(([index]) => index), [0, 1], 'but tried elsewhere')
 })
 
 t.test('a failure that the provider calls final is not retried', async t => {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { requestsDefaults } from '../../../services/config/defaults.ts'
 import { insufficientQuota } from '../../../services/ledger/errors.ts'
 import type { Candidate } from '../../../services/requests/candidates.ts'
 import { createTrace } from '../../../services/requests/trace.ts'
@@ -235,13 +236,29 @@ t.test('beside a slow deployment another one of the same price is called, under 
 t.test('a request that takes too long is given up with 504', async t => {
   const given = Promise.withResolvers<GatewayError>()
   const startedMs = performance.now()
-  const { dueMs } = new RequestDeadline({ giveUp: given.resolve }, 20)
+  const times = { deadlineMs: 20, streamMs: 10_000 }
+  const { dueMs } = new RequestDeadline({ giveUp: given.resolve, deadlineMs: null }, times)
   t.ok(dueMs >= startedMs + 20 && dueMs < startedMs + 1000)
-  t.match(await given.promise, { status: 504, code: 'deadline_exceeded', message: /20 ms/ })
+  t.match(await given.promise, {
+    status: 504, code: 'deadline_exceeded', message: /not answered .* 20 ms/, headers: { 'x-should-retry': 'false' }
+  })
+})
+
+t.test('a stream that has begun has the time of streams, or that of its client', async t => {
+  const cases = [[null, 40], [30, 30], [1000, 40]] as const
+  await Promise.all(cases.map(async ([deadlineMs, limitMs]) => {
+    const given = Promise.withResolvers<GatewayError>()
+    const limits = { deadlineMs: 60_000, streamMs: 40 }
+    const deadline = new RequestDeadline({ giveUp: given.resolve, deadlineMs }, limits)
+    const arrivedMs = deadline.dueMs - deadline.limitMs
+    deadline.streamBegan()
+    t.equal(Math.round(deadline.dueMs - arrivedMs), limitMs)
+    t.match(await given.promise, { message: `The stream was still running at its deadline of ${limitMs} ms, and was ended.` })
+  }))
 })
 
 t.test('a deadline that was stopped gives nothing up', async t => {
-  const deadline = new RequestDeadline({ giveUp: () => t.fail('it was given up') }, 5)
+  const deadline = new RequestDeadline({ giveUp: () => t.fail('it was given up'), deadlineMs: 5 }, requestsDefaults)
   deadline.stop()
   await new Promise(resolve => setTimeout(resolve, 20))
 })

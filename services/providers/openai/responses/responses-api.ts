@@ -1,6 +1,6 @@
 import type { UpstreamError } from '../../../shared/errors.ts'
 import { isEventStream, notAStream, objectOf, parseAnswer, readText } from '../../../upstream/answer-body.ts'
-import type { Connection, Exchange } from '../../../upstream/exchange.ts'
+import { awaitedBy, type Connection, type Exchange } from '../../../upstream/exchange.ts'
 import { readUpstreamError } from '../../error-body.ts'
 import type { ChatApi, NativeAnswer, ResponsesCall } from '../../provider.ts'
 import { createReport } from '../../report.ts'
@@ -28,8 +28,10 @@ export function createResponsesApi (
     call: ResponsesCall, reasons = !withoutReasoning.has(call.model)
   ): Promise<{ exchange: Exchange, dropped: string[] }> {
     const { bytes, dropped, addsReasoning } = responseBody(call, dialect, reasons)
-    const { signal } = call
-    const exchange = await connection.send({ method: 'POST', path: '/responses', headers, body: bytes, signal })
+    const { request, signal } = call
+    const exchange = await connection.send({
+      method: 'POST', path: '/responses', headers, body: bytes, signal, awaits: awaitedBy(request)
+    })
     if (exchange.status === 200) return { exchange, dropped }
     const refusal = await readUpstreamError(exchange, secret)
     if (!addsReasoning || !isAboutReasoning(refusal)) throw refusal
