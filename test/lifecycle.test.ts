@@ -212,7 +212,7 @@ models:
   t.match(problem, /modle/)
   t.equal(await statusOf('second'), 200, 'the old one is still running')
 
-  await writeFile(path, `${config('fourth')}requests: { deadline_ms: 3600000 }\n`)
+  await writeFile(path, `${config('fourth')}requests: { deadline_ms: 7200000 }\n`)
   gateway.child.kill('SIGHUP')
   await gateway.printed(/configuration reloaded[^]*configuration reloaded/)
   t.equal(await statusOf('fourth'), 200)
@@ -220,7 +220,7 @@ models:
   const store = await openSqlite(join(folder, 'data', 'tollgate.db'))
   t.teardown(() => store.close())
   const shownMs = async () => (await store.get<{ ms: number }>('select request_ms as ms from node'))?.ms ?? 0
-  while (await shownMs() < 3_600_000) await sleep(10)
+  while (await shownMs() < 7_200_000) await sleep(10)
   t.pass('other nodes wait as long for the holds of this one')
 })
 

@@ -2,27 +2,43 @@ import type { ChatCompletionChunk } from '../../schemas/openai/chat-completions.
 import { isObject, isText, type JsonObject } from '../shared/json.ts'
 import type { StreamReport } from './report.ts'
 
+/** What the choices of an answer or chunk say; `spoken`: the part of `text` that is a transcript. */
+export interface Generated { text: string, spoken: string, images: number }
+
 /** Adds the text of a translated chunk to what was delivered. */
-export function recordChunk ({ delivered }: StreamReport, { choices }: Pick<ChatCompletionChunk, 'choices'>): void {
-  for (const { delta } of choices) record(delivered, delta)
+export function recordChunk (report: StreamReport, { choices }: Pick<ChatCompletionChunk, 'choices'>): void {
+  recordGenerated(report, generatedIn(choices))
 }
 
 /** Adds the text of the choices of a whole answer, in OpenAI's form, to what was delivered. */
-export function recordChoices ({ delivered }: StreamReport, choices: readonly unknown[]): void {
-  for (const choice of choices) {
-    if (!isObject(choice)) continue
-    if (isText(choice.text)) delivered.takeText(choice.text)
-    else record(delivered, choice.message)
-  }
+export function recordChoices (report: StreamReport, choices: readonly unknown[]): void {
+  recordGenerated(report, generatedIn(choices))
 }
 
-function record (delivered: StreamReport['delivered'], message: unknown): void {
-  if (!isObject(message)) return
-  const { images, audio } = message
-  delivered.takeText(generatedText(message))
+export function recordGenerated ({ delivered }: StreamReport, { text, spoken, images }: Generated): void {
+  delivered.takeText(text)
+  if (images > 0 || spoken !== '') delivered.takeMedia(images, Buffer.byteLength(spoken))
+}
+
+/** What the choices of a whole answer or chunk, of chat or legacy completions, say. */
+export function generatedIn (choices: unknown): Generated {
+  const all: Generated = { text: '', spoken: '', images: 0 }
+  for (const choice of Array.isArray(choices) ? choices : []) {
+    if (!isObject(choice)) continue
+    const message = [choice.delta, choice.message].find(isObject)
+    if (isText(choice.text)) all.text += choice.text
+    else if (message !== undefined) addGenerated(all, message)
+  }
+  return all
+}
+
+function addGenerated (all: Generated, message: JsonObject): void {
+  const { content, images, audio } = message
   const spoken = isObject(audio) ? textIn(audio.transcript) : ''
-  delivered.takeText(spoken)
-  delivered.takeMedia(Array.isArray(images) ? images.length : 0, Buffer.byteLength(spoken))
+  all.text += generatedText(message) + spoken
+  all.spoken += spoken
+  if (Array.isArray(images)) all.images += images.length
+  if (Array.isArray(content)) all.images += content.filter(part => part?.type === 'image_url').length
 }
 
 /**
@@ -50,5 +66,8 @@ function textIn (value: unknown): string {
 function argumentsOf (call: unknown): string {
   if (!isObject(call)) return ''
   const { function: called, custom } = call
-  return textIn(isObject(called) ? called.arguments : null) + textIn(isObject(custom) ? custom.input : null)
+  const given = isObject(called) ? called.arguments : null
+  // Ollama and others send an object.
+  const text = isObject(given) ? JSON.stringify(given) : textIn(given)
+  return text + textIn(isObject(custom) ? custom.input : null)
 }

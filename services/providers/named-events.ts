@@ -2,7 +2,7 @@ import { UpstreamError } from '../shared/errors.ts'
 import { isObject, isText, type JsonObject } from '../shared/json.ts'
 import { maxAnswerBytes, parseBounded } from '../upstream/answer-body.ts'
 import { peekFirst } from '../upstream/peek-first.ts'
-import { encodeNamedEvent, EventSplitter, eventsIn, type SseEvent } from '../upstream/sse.ts'
+import { encodeNamedEvent, EventParser, type EventBatch, type SseEvent } from '../upstream/sse.ts'
 import type { EventStream } from './provider.ts'
 import type { Exchange } from '../upstream/exchange.ts'
 
@@ -35,8 +35,8 @@ async function * relayed (
 ): AsyncGenerator<Uint8Array, void, undefined> {
   let waiting: Uint8Array[] = []
   let waitingBytes = 0
-  for await (const piece of piecesOf(exchange)) {
-    const { bytes, failure } = readPiece(piece, reader)
+  for await (const batch of batchesOf(exchange)) {
+    const { bytes, failure } = readBatch(batch, reader)
     waiting.push(bytes)
     if (reader.hasBegun) {
       const ready = Buffer.concat(waiting)
@@ -53,45 +53,39 @@ async function * relayed (
   throw new UpstreamError('bad_reply', 'yes', 'The provider\'s stream ended before it was complete.')
 }
 
-/** The stream in pieces of whole events. */
-export async function * piecesOf (exchange: Exchange): AsyncGenerator<Buffer, void, undefined> {
-  const splitter = new EventSplitter()
-  for await (const chunk of exchange) {
-    const piece = splitter.push(chunk)
-    if (piece !== null) yield piece
-  }
-  // The last event may lack its empty line.
-  const rest = splitter.rest()
-  if (rest.length > 0) yield Buffer.concat([rest, Buffer.from('\n\n')])
+/** The events of a stream as they come. Throws UpstreamError. */
+export async function * batchesOf (exchange: Exchange): AsyncGenerator<EventBatch, void, undefined> {
+  const parser = new EventParser()
+  for await (const chunk of exchange) yield parser.push(chunk)
+  yield parser.end()
 }
 
-/** What a piece has up to the end of the answer, and why nothing after that can be read. */
-interface ReadPiece { bytes: Uint8Array, failure: unknown }
+/** What some events have up to the end of the answer, and why nothing after that can be read. */
+interface ReadBatch { bytes: Uint8Array, failure: unknown }
+
+const keepAlive = Buffer.from(': keep-alive\n\n')
 
 /**
- * Reads the events of a piece. Clients know an event by its name alone, so one that lacks it, or has another,
- * gets the name of its type; what follows an error or the end of the answer is left out.
+ * Reads some events. Clients know an event by its name alone, so one that lacks it, or has another, gets the
+ * name of its type; what follows an error or the end of the answer is left out.
  */
-function readPiece (piece: Buffer, reader: EventReader): ReadPiece {
-  const bodies: JsonObject[] = []
-  let isSame = true
+function readBatch ({ events, piece }: EventBatch, reader: EventReader): ReadBatch {
+  if (events.length === 0) return { bytes: piece.length > 0 ? keepAlive : piece, failure: null }
+  const read: Buffer[] = []
   let failure: unknown = null
-  for (const event of eventsIn(piece)) {
-    if (reader.isDone) isSame = false
+  for (const event of events) {
     if (reader.isDone) break
     try {
       const body = parseEvent(event)
       reader.take(body, event)
-      isSame &&= event.event === body.type
-      bodies.push(body)
+      const type = isText(body.type) ? body.type : 'message'
+      read.push(event.event === type ? event.bytes : encodeNamedEvent(type, body))
     } catch (error) {
-      isSame = false
       failure = error
       break
     }
   }
-  const named = (body: JsonObject): Buffer => encodeNamedEvent(isText(body.type) ? body.type : 'message', body)
-  return { bytes: isSame ? piece : Buffer.concat(bodies.map(named)), failure }
+  return { bytes: Buffer.concat(read), failure }
 }
 
 /** The body of an event. Throws UpstreamError. */

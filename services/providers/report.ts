@@ -104,10 +104,8 @@ export function recordEnd (report: StreamReport): void {
 const maxKeptBytes = 64 * 1024
 const firstBytes = 1024
 const nothing = Buffer.alloc(0)
-const backslash = 0x5c
-const letterU = 0x75
 
-/** Collects generated text, as the inside of a JSON string: its beginning and its length; counts images. */
+/** Collects generated text: its beginning and its length, in UTF-8; counts images. */
 export class DeliveredText {
   #kept = nothing
   #keptBytes = 0
@@ -118,27 +116,18 @@ export class DeliveredText {
   /** What there was at the latest count. */
   #marked = { bytes: 0, images: 0 }
 
-  /**
-   * Adds strings of JSON that start at `from` or later; the first `count` of `places`: start and end of each,
-   * in turn.
-   */
-  take (piece: Buffer, places: readonly number[], from = 0, count = places.length): void {
-    for (let i = 0; i + 1 < count; i += 2) {
-      const start = places[i] ?? 0
-      if (start >= from) this.#keep(piece, start, places[i + 1] ?? 0)
-    }
-  }
-
   takeText (text: string): void {
     if (text === '') return
-    const bytes = Buffer.from(JSON.stringify(text.slice(0, maxKeptBytes)))
-    this.#keep(bytes, 1, bytes.length - 1)
-    // No more is kept, and what follows is as long on average.
-    const rest = text.length - maxKeptBytes
-    if (rest > 0) this.#bytes += Math.round((bytes.length - 2) * rest / maxKeptBytes)
+    const isFull = this.#bytes > this.#keptBytes
+    const bytes = Buffer.byteLength(text)
+    this.#bytes += bytes
+    if (isFull) return
+    this.#makeRoom(Math.min(this.#keptBytes + bytes, maxKeptBytes))
+    // Writes whole characters only.
+    this.#keptBytes += this.#kept.write(text, this.#keptBytes)
   }
 
-  /** Adds pictures that came with the text, and how much of the text was spoken, in bytes of JSON. */
+  /** Adds pictures that came with the text, and how much of the text was spoken, in bytes. */
   takeMedia (images: number, spokenBytes: number): void {
     this.#images += images
     this.#spokenBytes += spokenBytes
@@ -184,13 +173,7 @@ export class DeliveredText {
 
   /** The beginning of the text. */
   get text (): string {
-    const kept = this.#kept.toString('utf8', 0, this.#keptBytes)
-    try {
-      return String(JSON.parse(`"${kept}"`))
-    } catch {
-      // Invalid JSON; the raw text is good enough for an estimate.
-      return kept
-    }
+    return this.#kept.toString('utf8', 0, this.#keptBytes)
   }
 
   /** How many times as long as `text` all of it is. */
@@ -198,29 +181,11 @@ export class DeliveredText {
     return this.#bytes === 0 ? 1 : this.#bytes / this.#keptBytes
   }
 
-  #keep (piece: Buffer, start: number, end: number): void {
-    const isFull = this.#bytes > this.#keptBytes
-    this.#bytes += end - start
-    if (isFull) return
-    const room = maxKeptBytes - this.#keptBytes
-    const fits = end - start <= room ? end : lastCharacterBefore(piece, start, start + room)
-    const keptBytes = this.#keptBytes + fits - start
-    if (keptBytes > this.#kept.length) {
-      const larger = Buffer.allocUnsafe(Math.min(maxKeptBytes, Math.max(firstBytes, keptBytes * 2)))
-      this.#kept.copy(larger, 0, 0, this.#keptBytes)
-      this.#kept = larger
-    }
-    piece.copy(this.#kept, this.#keptBytes, start, fits)
-    this.#keptBytes = keptBytes
-  }
-}
-
-/** The last place up to `limit` that cuts no escape sequence of the JSON string that begins at `start`. */
-function lastCharacterBefore (piece: Buffer, start: number, limit: number): number {
-  for (let at = start; ;) {
-    const length = piece[at] !== backslash ? 1 : piece[at + 1] === letterU ? 6 : 2
-    if (at + length > limit) return at
-    at += length
+  #makeRoom (bytes: number): void {
+    if (bytes <= this.#kept.length) return
+    const larger = Buffer.allocUnsafe(Math.min(maxKeptBytes, Math.max(firstBytes, bytes * 2)))
+    this.#kept.copy(larger, 0, 0, this.#keptBytes)
+    this.#kept = larger
   }
 }
 

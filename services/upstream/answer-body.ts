@@ -143,7 +143,7 @@ export function isEventStream ({ headers }: Pick<Exchange, 'headers'>): boolean 
 export function looksLikeEvents (body: string): boolean {
   const start = body.slice(0, 6)
   return start !== '' &&
-    ['data:', 'event:', 'id:', 'retry:', ':'].some(name => start.startsWith(name) || name.startsWith(start))
+    ['data:', 'event:', 'id:', 'retry:', 'error:', ':'].some(name => start.startsWith(name) || name.startsWith(start))
 }
 
 /** The error of a stream request that was answered with something else. */

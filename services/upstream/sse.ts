@@ -4,26 +4,106 @@ export const maxEventBytes = 16 * 1024 * 1024
 
 const lineFeed = 0x0a
 const carriageReturn = 0x0d
+const space = 0x20
 const byteOrderMark = Buffer.from('\ufeff')
 
 /** One server-sent event: its name (default: `message`) and its data lines, joined. */
 export interface SseEvent { event: string, data: string }
 
+/** An event as it was read. */
+export interface ReadEvent extends SseEvent {
+  /** Its lines as they came, with `\n` line ends. */
+  bytes: Buffer
+  /** Whether these are one line of data and an empty one. */
+  isPlain: boolean
+  /** Whether all lines of the stream so far are comments, or fields of the specification. */
+  isUnderstood: boolean
+}
+
+/** The events that a chunk completes, and the bytes of all that it completes, with comments. */
+export interface EventBatch { events: ReadEvent[], piece: Buffer }
+
+/** No server writes more lines of one event; others are not read. */
+const maxLines = 10_000
+const noBytes = Buffer.alloc(0)
+const dataField = Buffer.from('data:')
+
 /**
- * Cuts a byte stream into pieces of whole events, however the network split it. `push` returns the events
- * that a chunk completes, with `\n` line ends, or null when there are none yet. Bytes are never decoded, so
- * characters cut in two are whole again.
+ * Reads the events of a byte stream, however the network cuts it and whatever its line ends are. Comments and
+ * events without data are nothing. A line `error: …`, which llama.cpp sends, is an event of that name. Throws
+ * UpstreamError for an event without end. Source: WHATWG HTML, 9.2.5 and 9.2.6.
  */
-export class EventSplitter {
+export class EventParser {
+  readonly #splitter = new EventSplitter()
+  #isUnderstood = true
+
+  push (chunk: Buffer): EventBatch {
+    const piece = this.#splitter.push(chunk) ?? noBytes
+    return { events: this.#eventsIn(piece), piece }
+  }
+
+  /** What follows the last empty line: the last event of a stream may lack its own. */
+  end (): EventBatch {
+    const rest = this.#splitter.rest()
+    const piece = rest.length === 0 ? rest : Buffer.concat([rest, Buffer.from('\n\n')])
+    return { events: this.#eventsIn(piece), piece }
+  }
+
+  #eventsIn (piece: Buffer): ReadEvent[] {
+    const events: ReadEvent[] = []
+    let start = 0
+    for (let end = piece.indexOf('\n\n'); end !== -1; end = piece.indexOf('\n\n', start)) {
+      this.#read(piece.subarray(start, end + 2), events)
+      start = end + 2
+    }
+    return events
+  }
+
+  #read (bytes: Buffer, events: ReadEvent[]): void {
+    const isPlain = isPlainData(bytes)
+    const add = (event: string, data: string): void => {
+      if (data.trim() === '' && event !== 'error') return
+      events.push({ event, data, bytes, isPlain, isUnderstood: this.#isUnderstood })
+    }
+    const text = bytes.toString('utf8', 0, bytes.length - 2)
+    // Nearly all events have one line.
+    if (isPlain) return add('message', text.slice(text.charCodeAt(5) === space ? 6 : 5))
+    let event = 'message'
+    const data: string[] = []
+    for (const line of text.split('\n', maxLines)) {
+      const colon = line.indexOf(':')
+      const name = colon === -1 ? line : line.slice(0, colon)
+      const from = line.charCodeAt(colon + 1) === space ? colon + 2 : colon + 1
+      const value = colon === -1 ? '' : line.slice(from)
+      if (name === 'data') data.push(value)
+      else if (name === 'event') event = value
+      else if (name === 'error') add('error', value)
+      else if (name !== '' && name !== 'id' && name !== 'retry') this.#isUnderstood = false
+    }
+    if (data.length > 0) add(event, data.join('\n'))
+  }
+}
+
+function isPlainData (bytes: Buffer): boolean {
+  return bytes.indexOf(lineFeed) === bytes.length - 2 && bytes.subarray(0, dataField.length).equals(dataField)
+}
+
+/** The events in bytes of whole events. */
+export function eventsIn (bytes: Uint8Array): ReadEvent[] {
+  const parser = new EventParser()
+  const { events } = parser.push(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
+  return [...events, ...parser.end().events]
+}
+
+/**
+ * Cuts a byte stream into pieces of whole events. `push` returns those that a chunk completes, with `\n` line
+ * ends, or null when there are none yet. Bytes are not decoded, so characters cut in two are whole.
+ */
+class EventSplitter {
   #pending: Buffer[] = []
   #pendingBytes = 0
   #afterReturn = false
   #isFirst = true
-
-  /** Whether nothing of an event is pending. */
-  get isEmpty (): boolean {
-    return this.#pendingBytes === 0 && !this.#afterReturn
-  }
 
   push (chunk: Buffer): Buffer | null {
     const piece = this.#complete(chunk)
@@ -88,29 +168,9 @@ export class EventSplitter {
 }
 
 /** Text without the mark that some servers put before it. */
-export function withoutByteOrderMark (bytes: Buffer): Buffer {
+function withoutByteOrderMark (bytes: Buffer): Buffer {
   const starts = bytes.subarray(0, byteOrderMark.length).equals(byteOrderMark)
   return starts ? bytes.subarray(byteOrderMark.length) : bytes
-}
-
-/** No server writes more lines of one event; others are not read. */
-const maxLines = 10_000
-
-/** The events in a piece of whole events. Comments and events without data are left out. */
-export function * eventsIn (piece: Buffer): Generator<SseEvent> {
-  for (const block of piece.toString().split('\n\n')) {
-    let event = 'message'
-    let data: string | null = null
-    for (const line of block.split('\n', maxLines)) {
-      if (line.startsWith('data:')) data = (data === null ? '' : data + '\n') + fieldValue(line, 5)
-      else if (line.startsWith('event:')) event = fieldValue(line, 6)
-    }
-    if (data !== null) yield { event, data }
-  }
-}
-
-function fieldValue (line: string, from: number): string {
-  return line.slice(line.charCodeAt(from) === 0x20 ? from + 1 : from)
 }
 
 /** An event as bytes. */

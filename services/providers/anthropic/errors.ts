@@ -15,7 +15,7 @@ export async function readAnthropicError (exchange: Exchange, secret: string | n
 
 /** The error in an `error` event, or in a body that came with status 200. */
 export function anthropicErrorIn (body: JsonObject, secret: string | null): UpstreamError {
-  return toError(body.error, { status: null, secret })
+  return toError(body.error ?? body, { status: null, secret })
 }
 
 interface Answered {

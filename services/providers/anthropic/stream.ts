@@ -1,7 +1,6 @@
 import type { ChatCompletionChunk } from '../../../schemas/openai/chat-completions.ts'
 import { UpstreamError } from '../../shared/errors.ts'
-import { eventsIn } from '../../upstream/sse.ts'
-import { parseEvent, piecesOf } from '../named-events.ts'
+import { batchesOf, parseEvent } from '../named-events.ts'
 import { MessageChunks } from './chunks.ts'
 import { anthropicErrorIn } from './errors.ts'
 import type { Exchange } from '../../upstream/exchange.ts'
@@ -28,9 +27,9 @@ export async function * readMessageStream (
   const writer = new MessageChunks(report, counts)
   let spokenMs = performance.now()
   let pingBytes = 0
-  for await (const piece of piecesOf(exchange)) {
+  for await (const { events, piece } of batchesOf(exchange)) {
     let isPing = true
-    for (const event of eventsIn(piece)) {
+    for (const event of events) {
       const body = parseEvent(event)
       if (body.type === 'error' || event.event === 'error') throw anthropicErrorIn(body, secret)
       if (body.type === 'ping') continue

@@ -2,7 +2,8 @@ import type { ChatCompletionChunk } from '../../../schemas/openai/chat-completio
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { parseBounded } from '../../upstream/answer-body.ts'
-import { EventSplitter, eventsIn } from '../../upstream/sse.ts'
+import type { SseEvent } from '../../upstream/sse.ts'
+import { batchesOf } from '../named-events.ts'
 import { recordChunk } from '../generated-text.ts'
 import { readUsage, recordEnd, recordUsage, statedName, type StreamReport } from '../report.ts'
 import type { AnswerOptions } from './answer.ts'
@@ -40,24 +41,16 @@ export async function * readChunks (
 
 /** The responses; each event holds a whole one. */
 async function * responsesIn (exchange: Exchange): AsyncGenerator<JsonObject, void, undefined> {
-  const splitter = new EventSplitter()
   let commentBytes = 0
-  for await (const bytes of exchange) {
-    const piece = splitter.push(bytes)
-    if (piece === null) continue
-    commentBytes += piece.length
-    for (const { data } of eventsIn(piece)) {
-      commentBytes = 0
-      yield parsed(data)
-    }
+  for await (const { events, piece } of batchesOf(exchange)) {
+    commentBytes = events.length > 0 ? 0 : commentBytes + piece.length
     if (commentBytes > maxCommentBytes) throw badReply('The provider sent only comments.')
+    for (const event of events) yield parsed(event)
   }
-  // The last event may lack its empty line.
-  for (const { data } of eventsIn(splitter.rest())) yield parsed(data)
 }
 
 /** Errors outside the stream come as a list. */
-function parsed (data: string): JsonObject {
+function parsed ({ event, data }: SseEvent): JsonObject {
   let value: unknown
   try {
     value = parseBounded(data)
@@ -66,7 +59,7 @@ function parsed (data: string): JsonObject {
     throw badReply('The provider sent an event that is not valid JSON.', cause)
   }
   const response: unknown = Array.isArray(value) ? value[0] : value
-  if (isObject(response)) return response
+  if (isObject(response)) return event === 'error' ? { error: response, ...response } : response
   throw badReply('The provider sent an event that is not a JSON object.')
 }
 

@@ -1,7 +1,6 @@
 import { isText, type JsonObject } from '../../shared/json.ts'
-import { doneEvent, encodeEvent, eventsIn } from '../../upstream/sse.ts'
+import { doneEvent, encodeEvent } from '../../upstream/sse.ts'
 import type { Usage } from '../report.ts'
-import { eventObjects } from './event-objects.ts'
 
 /** How a stream's length is judged while it runs; see `Dialect.outputGuard`. */
 export type GuardKind = 'by-event' | 'by-text'
@@ -9,7 +8,7 @@ export type GuardKind = 'by-event' | 'by-text'
 /** Servers may split one step into several events, e.g. where thoughts end and a tool call begins. */
 const freeEvents = 4
 const freeShare = 16
-/** Bytes of JSON per token that no text has on average, however it is cut into events. */
+/** Bytes per token that no text has on average, however it is cut into events. */
 const longTokenBytes = 32
 const freeBytes = 1024
 /** The same for text whose events may be parts of tokens: most tokens are shorter. */
@@ -40,37 +39,13 @@ export class OutputGuard {
     this.#leastBytes = kind === 'by-event' ? 0 : most * usualTokenBytes
   }
 
-  /**
-   * The place in a piece from which nothing is passed on, at the start of an event; -1: all is. `texts` has
-   * the start and end of each generated text, in turn.
-   */
-  endIn (piece: Buffer, texts: readonly number[]): number {
-    let counted = -1
-    for (let i = 0; i + 1 < texts.length; i += 2) {
-      const [start = 0, end = 0] = [texts[i], texts[i + 1]]
-      if (end === start) continue
-      this.#bytes += end - start
-      // Nearly all pieces have one event with one text.
-      if (counted === -1 || piece.subarray(counted, start).includes('\n\n')) {
-        this.#events++
-        counted = start
-      }
-      if (!this.#isOver()) continue
-      const before = piece.lastIndexOf('\n\n', start)
-      const cut = before === -1 ? 0 : before + 2
-      this.#noteFinished(piece.subarray(0, cut))
-      return cut
-    }
-    this.#noteFinished(piece)
-    return -1
-  }
-
-  /** Counts an event without a finish reason; returns whether the stream is now longer than what is held. */
-  countEvent (textBytes: number): boolean {
-    if (textBytes === 0) return false
-    this.#bytes += textBytes
+  /** Counts the text of an event; returns whether the stream is longer with it than what is held. */
+  exceedsWith (text: string): boolean {
+    if (text === '') return false
+    this.#bytes += Buffer.byteLength(text)
     this.#events++
-    return this.#isOver()
+    if (this.#bytes > this.#maxBytes) return true
+    return this.#events > this.#maxEvents && this.#bytes > this.#leastBytes
   }
 
   /** Whether a count of the provider is more than what is held. */
@@ -78,21 +53,10 @@ export class OutputGuard {
     return usage.completion > this.#maxTokens
   }
 
-  #isOver (): boolean {
-    if (this.#bytes > this.#maxBytes) return true
-    return this.#events > this.#maxEvents && this.#bytes > this.#leastBytes
-  }
-
-  #noteFinished (piece: Buffer): void {
-    if (this.#choices === 1 || !piece.includes('"finish_reason"')) return
-    for (const { data } of eventsIn(piece)) {
-      if (!/"finish_reason": *"/.test(data)) continue
-      for (const { choices } of eventObjects(data)?.objects ?? []) {
-        for (const choice of Array.isArray(choices) ? choices : []) {
-          if (isText(choice?.finish_reason)) this.#finished.add(choice.index)
-        }
-      }
-    }
+  /** Notes the choices of a chunk that have ended: they are not ended again. */
+  noteFinished (choices: unknown): void {
+    if (this.#choices === 1 || !Array.isArray(choices)) return
+    for (const choice of choices) if (isText(choice?.finish_reason)) this.#finished.add(choice.index)
   }
 
   /**

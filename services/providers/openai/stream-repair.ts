@@ -37,10 +37,6 @@ interface OpenChoice {
 export class StreamRepair {
   /** What all chunks have in common, once the first one has come. */
   head: AnswerHead | null = null
-  /** Whether the last chunk needs the same as any other that differs only in its text. */
-  isRepeatable = false
-  /** Whether the last chunk began a tool call or ended a choice: later ones may need what none before did. */
-  isTurn = false
   readonly #form: StreamForm
   readonly #finishReasons: Map<number, string>
   readonly #isLegacy: boolean
@@ -63,10 +59,6 @@ export class StreamRepair {
     this.#isLegacy = form.fallback.object === 'text_completion'
   }
 
-  get isHolding (): boolean {
-    return this.#held !== null
-  }
-
   /** Whether an answer has come: text, or the end of a choice. */
   get hasAnswer (): boolean {
     return this.#hasText || this.#held !== null || this.#choices.values().some(({ isFinished }) => isFinished)
@@ -83,8 +75,10 @@ export class StreamRepair {
 
   /** What the client may see after another event; `bytes`: the event, null if its body was changed before. */
   take (body: JsonObject, bytes: Buffer | null): Buffer[] {
-    this.isRepeatable = false
-    this.isTurn = false
+    if (bytes !== null && this.#goesOn(body)) {
+      const isHidden = this.#form.hideUsage && body.usage === null
+      return [isHidden ? encodeEvent({ ...body, usage: undefined }) : bytes]
+    }
     const given = this.#choicesIn(body)
     const usage = this.#takeUsage(body, given, bytes)
     if (given.length === 0) {
@@ -97,19 +91,33 @@ export class StreamRepair {
     this.head ??= headOf(body, this.#form.fallback)
     const released = this.#release(given)
     if (given.every((choice, at) => this.#isOver(choice, indexOf(choice, at)))) return released
-    const isKnown = given.every((choice, at) => this.#choices.has(indexOf(choice, at)))
     const choices = given.map((choice, at) => this.#choice(choice, indexOf(choice, at)))
     const edited = this.#withHead(body, given, choices)
     const isEdited = edited !== body || bytes === null
     const visible = { body: edited, bytes: isEdited ? null : bytes }
     if (choices.some(({ finish_reason: reason }) => reason !== null)) {
-      this.isTurn = true
       this.#held = visible
       const mayGoOn = given.some((choice, at) => saysSomething(choice) || this.#hasCalls(indexOf(choice, at)))
       return mayGoOn ? released : [...released, ...this.#release([])]
     }
-    this.isRepeatable = isKnown && !usage && !this.isTurn && given.every(saysSomething)
     return [...released, encoded(visible)]
+  }
+
+  /** Whether a chunk has only more text of a choice, as nearly all do; nothing in it needs repair. */
+  #goesOn (body: JsonObject): boolean {
+    const { head } = this
+    const { id, object, created, model, choices, usage } = body
+    if (head === null || this.#held !== null || usage != null) return false
+    if (id !== head.id || object !== head.object) return false
+    if (created !== head.created || model !== head.model) return false
+    if (!Array.isArray(choices) || choices.length !== 1) return false
+    const [choice] = choices
+    if (!isObject(choice) || choice.finish_reason !== null || !isObject(choice.delta)) return false
+    const { index, delta } = choice
+    for (const name in choice) if (!usualInChoice.has(name) && choice[name] !== null) return false
+    if (typeof index !== 'number' || this.#choices.get(index)?.isFinished !== false || !this.#hasText) return false
+    for (const name in delta) if (name !== 'content' || !isText(delta.content)) return false
+    return Object.keys(this.#extras).length === 0 && isSound(body)
   }
 
   /** The last chunks of a stream that is complete, without `[DONE]`. */
@@ -174,11 +182,11 @@ export class StreamRepair {
       ...headOf(body, head),
       id: head.id,
       ...(isSame ? {} : { choices }),
-      ...(hasUsage ? { usage: hideUsage ? undefined : null } : {}),
+      ...(hideUsage && 'usage' in body ? { usage: undefined } : hasUsage ? { usage: null } : {}),
       ...this.#extras
     })
     this.#extras = {}
-    return edited !== body && hideUsage ? withMembers(edited, { usage: undefined }) : edited
+    return edited
   }
 
   #choice (choice: JsonObject, index: number): JsonObject {
@@ -207,7 +215,6 @@ export class StreamRepair {
     const changes: JsonObject = { role: isFirst ? 'assistant' : undefined }
     if (Array.isArray(pieces) && pieces.length > 0) {
       changes.tool_calls = state.calls.take(pieces)
-      this.isTurn ||= !state.calls.isContinued
     }
     return withMembers(delta, changes)
   }
@@ -252,6 +259,11 @@ export class StreamRepair {
     return rest.length === 0 ? [last] : [chunk({ delta: { tool_calls: rest }, finish_reason: null }), last]
   }
 }
+
+const usualInChoice: ReadonlySet<string> = new Set(['index', 'delta', 'finish_reason'])
+
+/** Whether the members of a chunk, but for its choices, are what they have to be. */
+const isSound = (body: JsonObject): boolean => Object.keys(wrongInAnswer(body)).length === 0
 
 function encoded ({ body, bytes }: { body: JsonObject, bytes: Buffer | null }): Buffer {
   return bytes ?? encodeEvent(body)

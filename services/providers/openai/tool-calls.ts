@@ -39,8 +39,6 @@ interface OpenCall {
  * and name once: clients put pieces together by index, and some of them append repeated ids and names.
  */
 export class ToolCallStream {
-  /** Whether the last pieces only went on with arguments: others that differ only in these need the same. */
-  isContinued = true
   readonly #calls: OpenCall[] = []
 
   get count (): number {
@@ -49,7 +47,6 @@ export class ToolCallStream {
 
   /** The pieces of one delta as the client may see them; the same array when nothing has to change. */
   take (pieces: readonly unknown[]): readonly unknown[] {
-    this.isContinued = true
     const repaired = pieces.filter(isObject).map(piece => this.#piece(piece)).filter(piece => piece !== null)
     return isSame(repaired, pieces) ? pieces : repaired
   }
@@ -72,10 +69,8 @@ export class ToolCallStream {
     if (call.early === null) {
       if (isNamed && isRepeated(piece, call)) return null
       if (call.text.length < maxComparedText) call.text += textIn(piece)
-      this.isContinued &&= !isNamed && call.text !== ''
       return this.#continue(call, piece)
     }
-    this.isContinued = false
     call.early = joined(call.early, piece)
     return call.name === '' ? null : this.#announce(call, call.early)
   }

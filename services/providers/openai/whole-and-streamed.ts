@@ -1,11 +1,10 @@
 import { setImmediate } from 'node:timers/promises'
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, isText, type JsonObject } from '../../shared/json.ts'
-import { EventSplitter, eventsIn } from '../../upstream/sse.ts'
+import { EventParser, eventsIn, type ReadEvent } from '../../upstream/sse.ts'
 import { createReport } from '../report.ts'
 import { StreamEditor } from './stream-editor.ts'
 import type { StreamForm } from './stream-repair.ts'
-import { PieceScan } from './piece-scan.ts'
 
 // Some servers answer a request for a stream with a whole answer, and one for a whole answer with a stream.
 
@@ -38,10 +37,6 @@ function asDelta (message: unknown): JsonObject {
 /** So much of a stream is read before other requests have their turn. */
 const bytesPerTurn = 64 * 1024
 
-/** Says that a piece has more than text: no event like it is recognized later. */
-const unscanned = new PieceScan()
-unscanned.hasUsage = true
-
 /** The whole answer that the text of an event stream has. Throws UpstreamError, as the stream would. */
 export async function collectStream (text: string, form: StreamForm): Promise<JsonObject> {
   const bytes = Buffer.from(text.trimStart())
@@ -49,23 +44,23 @@ export async function collectStream (text: string, form: StreamForm): Promise<Js
   const fallback = { ...form.fallback, object: isLegacy ? 'text_completion' : 'chat.completion.chunk' }
   const editor = new StreamEditor(createReport(), { ...form, fallback, hideUsage: false })
   const answer = new AnswerOfChunks(isLegacy)
-  const splitter = new EventSplitter()
-  const take = (piece: Buffer): void => {
-    answer.take(editor.edit(piece, unscanned))
-    if (editor.failure !== null) throw editor.failure
+  const parser = new EventParser()
+  const take = (events: readonly ReadEvent[]): void => {
+    for (const event of events) {
+      if (!editor.isDone) answer.take(editor.edit(event))
+      if (editor.failure !== null) throw editor.failure
+    }
   }
   for (let at = 0; at < bytes.length && !editor.isDone; at += bytesPerTurn) {
     if (at > 0) await setImmediate()
-    const piece = splitter.push(bytes.subarray(at, at + bytesPerTurn))
-    if (piece !== null) take(piece)
+    take(parser.push(bytes.subarray(at, at + bytesPerTurn)).events)
   }
-  // The last event may lack its empty line.
-  if (!editor.isDone) take(Buffer.concat([splitter.rest(), Buffer.from('\n\n')]))
+  take(parser.end().events)
   if (!editor.isDone) {
     if (!editor.repair.isComplete) {
       throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer ended before it was complete.')
     }
-    answer.take(Buffer.concat(editor.repair.end()))
+    answer.take(editor.repair.end())
   }
   return answer.whole
 }
@@ -86,8 +81,8 @@ class AnswerOfChunks {
   }
 
   /** Takes events that the editor has made. */
-  take (events: Buffer): void {
-    for (const { data } of eventsIn(events)) if (data !== '[DONE]') this.#takeChunk(JSON.parse(data))
+  take (events: readonly Buffer[]): void {
+    for (const { data } of events.flatMap(eventsIn)) if (data !== '[DONE]') this.#takeChunk(JSON.parse(data))
   }
 
   #takeChunk ({ choices, object: _, ...members }: JsonObject): void {

@@ -1,15 +1,12 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { PieceScan } from '../../../services/providers/openai/piece-scan.ts'
+import { generatedIn, recordGenerated } from '../../../services/providers/generated-text.ts'
 import { DeliveredText, createReport, recordEnd, recordUsage, statedName } from '../../../services/providers/report.ts'
 
 t.test('the text of chunks is collected as it was written', async () => {
   fc.assert(fc.property(fc.array(fc.string({ unit: 'grapheme', minLength: 1 }), { maxLength: 20 }), texts => {
     const delivered = new DeliveredText()
-    for (const content of texts) {
-      const chunk = { id: 'x', choices: [{ index: 0, delta: { content }, finish_reason: null }] }
-      take(delivered, Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`))
-    }
+    for (const content of texts) delivered.takeText(content)
     return delivered.text === texts.join('') && delivered.isEmpty === (texts.length === 0)
   }), { numRuns: 200 })
 })
@@ -21,16 +18,20 @@ t.test('the model that an answer states is cut, because logs and traces show it'
   t.ok(long.length < 300 && long.isWellFormed())
 })
 
-t.test('arguments of tools, reasoning and legacy texts count too, several in one piece', async t => {
-  const delivered = new DeliveredText()
-  const events = [
-    { choices: [{ delta: { tool_calls: [{ index: 0, function: { arguments: '{"a":' } }] } }] },
-    { choices: [{ delta: { tool_calls: [{ index: 0, function: { arguments: '"\\"}' } }] } }] }
-  ]
-  take(delivered, Buffer.from(events.map(event => `data: ${JSON.stringify(event)}\n\n`).join('')))
-  take(delivered, Buffer.from('data: {"choices":[{"text":"!"}]}\n\n'))
-  delivered.takeText('?')
-  t.equal(delivered.text, '{"a":"\\"}!?')
+t.test('arguments of tools, reasoning, legacy texts, pictures and speech count, each once', async t => {
+  const report = createReport()
+  const take = (choice: object): void => recordGenerated(report, generatedIn([choice]))
+  take({ delta: { reasoning: 'Hm. ', reasoning_content: 'Hm. ' } })
+  take({ delta: { tool_calls: [{ index: 0, function: { arguments: '{"a":' } }, { index: 0, function: { arguments: '1}' } }] } })
+  take({ delta: { tool_calls: [{ index: 1, function: { arguments: { b: 2 } } }] } })
+  take({ text: '!' })
+  take({ message: { content: [{ type: 'text', text: '?' }, { type: 'image_url', image_url: { url: 'data:image/png;base64,' } }] } })
+  t.equal(report.delivered.text, 'Hm. {"a":1}{"b":2}!?')
+  t.equal(report.delivered.images, 1)
+  const length = report.delivered.text.length
+  take({ delta: { audio: { transcript: 'x'.repeat(length) } } })
+  t.equal(report.delivered.spokenShare, 0.5)
+  t.same(generatedIn('no list'), { text: '', spoken: '', images: 0 })
 })
 
 t.test('what is kept has a limit; the length of the rest is known', async t => {
@@ -74,9 +75,3 @@ t.test('a count of zero beside text covers it at the end only', async t => {
   recordUsage(picture, { prompt: 3, completion: 0 }, true)
   t.equal(picture.delivered.isEmpty, false)
 })
-
-function take (delivered: DeliveredText, piece: Buffer): void {
-  const found = new PieceScan()
-  found.scan(piece)
-  delivered.take(piece, found.texts)
-}
