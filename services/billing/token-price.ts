@@ -148,6 +148,6 @@ const priceForms = {
 /** 400: the model has no price. */
 export function notPriced (id: string, what: keyof typeof priceForms = 'tokens'): GatewayError {
   const message = `The model \`${id}\` has no price on this gateway, so it cannot be used. The operator can set one ` +
-    `in gateway.yaml, under the model: price: ${priceForms[what]}; a free model has the price 0.`
+    `in gateway.yaml, under the model: price: ${priceForms[what]}; for a free model every rate is 0.`
   return GatewayError.invalidRequest(message, { param: 'model', code: 'model_not_priced' })
 }

@@ -41,6 +41,8 @@ export const currency = 'usd'
 export const budgetPrefix = 'budget:'
 
 const idPattern = /^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$/
+const idRule = '1 to 128 letters, digits and . _ : @ -, with a letter or digit first; ' +
+  `${ownAccounts.join(', ')} and what begins with ${budgetPrefix} are the gateway's own.`
 
 export type Accounts = ReturnType<typeof createAccounts>
 
@@ -58,7 +60,7 @@ export function createAccounts (store: Store, clock = store.clock) {
     async create (account: NewAccount, queries?: Queries): Promise<boolean> {
       const { id, name = id, parent = null, limits = noLimits, actor = gatewayActor } = account
       if (!idPattern.test(id) || ownAccounts.includes(id) || id.startsWith(budgetPrefix)) {
-        throw GatewayError.invalidRequest(`\`${id.slice(0, 128)}\` is not a valid account id.`, { param: 'id' })
+        throw GatewayError.invalidRequest(`\`${id.slice(0, 128)}\` is not a valid account id: ${idRule}`, { param: 'id' })
       }
       const insert = async (queries: Queries) =>
         await insertAccount(statements, queries, { id, name, parent, limits, actor }, clock())
