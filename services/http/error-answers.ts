@@ -41,6 +41,7 @@ const storeProblems: Record<StoreProblem, string> = {
   readOnly: 'The gateway\'s database cannot be written. Please try again later.',
   full: 'The disk of the gateway\'s database is full. Please try again later.',
   damaged: 'The gateway\'s database is damaged. Please try again later.',
+  refused: 'The gateway\'s database refuses a statement. Please try again later.',
   busy: 'The gateway\'s database is locked by another process. Please try again.',
   locked: 'Another request is changing the same data. Please try again.',
   slow: 'The gateway\'s database did not answer in time. Please ask for less, or try again later.',

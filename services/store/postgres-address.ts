@@ -4,11 +4,12 @@ import { columnTypes } from './postgres-values.ts'
 /** How to reach a Postgres server, and the parameters of the address that are Tollgate's own. */
 export interface PostgresAddress { config: ClientConfig, connections: number, statementTimeoutMs: number }
 
-const defaults = { connections: 10, connectTimeoutS: 5, statementTimeoutMs: 30_000 }
+/** No statement of a request takes seconds: one that does would keep all others waiting. */
+const defaults = { connections: 10, connectTimeoutS: 3, statementTimeoutMs: 2_500 }
 const most = { connections: 1_000, connectTimeoutS: 300, statementTimeoutMs: 24 * 3_600_000 }
 const keepAliveAfterMs = 10_000
-/** How much later than the server the client gives up a statement. */
-const answerTimeoutMs = 2_000
+/** How much later than the server the client gives up a statement, and then the connection. */
+const answerTimeoutMs = 500
 /** After this time, a process that hangs in a transaction loses its locks. */
 const idleInTransactionTimeoutMs = 5_000
 
@@ -31,7 +32,6 @@ export function readPostgresAddress (url: string): PostgresAddress {
       connectionString: params.size === 0 ? base : `${base}?${params}`,
       fallback_application_name: 'tollgate',
       connectionTimeoutMillis: connectTimeoutS * 1_000,
-      idle_in_transaction_session_timeout: idleInTransactionTimeoutMs,
       keepAlive: true,
       keepAliveInitialDelayMillis: keepAliveAfterMs,
       types: columnTypes
@@ -39,9 +39,23 @@ export function readPostgresAddress (url: string): PostgresAddress {
   }
 }
 
-/** Statement timeouts: the server's, and the client's for a server that does not answer at all. */
-export function statementLimits (timeoutMs: number): ClientConfig {
-  return { statement_timeout: timeoutMs, query_timeout: timeoutMs + answerTimeoutMs }
+/** The client's timeout of statements, for a server that does not respond at all. */
+export function clientLimits (timeoutMs: number): ClientConfig {
+  return { query_timeout: timeoutMs + answerTimeoutMs }
+}
+
+/** The server's timeouts as parameters, which a pooler may refuse at the start of a connection. */
+export function serverLimits (timeoutMs: number, lockMs = lockTimeoutMs): Record<string, number> {
+  return {
+    statement_timeout: timeoutMs,
+    lock_timeout: lockMs,
+    idle_in_transaction_session_timeout: idleInTransactionTimeoutMs
+  }
+}
+
+/** The statements that set parameters, for the session or for the transaction that has begun. */
+export function settingStatements (parameters: Record<string, number>, scope: 'session' | 'local'): string {
+  return Object.entries(parameters).map(([name, value]) => `set ${scope} ${name} = ${value}`).join('; ')
 }
 
 /**

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { ClientBase, QueryConfig, QueryResult } from 'pg'
-import { isUnavailable, isStaleStatement, postgresProblem } from './postgres-errors.ts'
+import { isSilence, isStaleStatement, isUnavailable, postgresProblem } from './postgres-errors.ts'
 import { toParameter } from './postgres-values.ts'
 import { StoreUnavailable, transactionEnded, type Queries, type ScriptQueries, type Value } from './store.ts'
 
@@ -9,8 +9,10 @@ export interface PostgresConnection extends ScriptQueries {
   isBroken (): boolean
 }
 
-/** Wraps a connected client, preparing each statement once. */
-export function createPostgresConnection (client: ClientBase, names: StatementNames): PostgresConnection {
+/** Wraps a connected client, preparing each statement once. `onSilence`: the server does not respond. */
+export function createPostgresConnection (
+  client: ClientBase, names: StatementNames, onSilence = () => {}
+): PostgresConnection {
   let broken = false
 
   async function send (query: QueryConfig): Promise<QueryResult> {
@@ -19,8 +21,10 @@ export function createPostgresConnection (client: ClientBase, names: StatementNa
     } catch (error) {
       if (query.name !== undefined && isStaleStatement(error)) names.replace(query.text, query.name)
       if (!isUnavailable(error)) throw error
-      broken = true
-      throw new StoreUnavailable(error, { problem: postgresProblem(error) })
+      if (isSilence(error)) onSilence()
+      const problem = postgresProblem(error)
+      broken ||= problem !== 'refused'
+      throw new StoreUnavailable(error, { problem })
     }
   }
 
@@ -39,11 +43,11 @@ export function createPostgresConnection (client: ClientBase, names: StatementNa
   }
 }
 
-/** Runs `work` between begin and commit. */
+/** Runs `work` between `begin`, which may also set parameters of the transaction, and commit. */
 export async function inTransaction<T> (
-  connection: PostgresConnection, work: (queries: Queries) => Promise<T>
+  connection: PostgresConnection, work: (queries: Queries) => Promise<T>, begin = 'begin'
 ): Promise<T> {
-  await connection.script('begin')
+  await connection.script(begin)
   try {
     const result = await runInOrder(connection, work)
     await connection.script('commit')
@@ -58,7 +62,7 @@ type StatementNames = ReturnType<typeof createStatementNames>
 
 /**
  * Creates the names under which at most `max` texts stay prepared. Names are never dropped, as connections
- * keep their statements; they are hashes of the text, because a pooler may share them among processes.
+ * keep their statements; they are hashes of the text, because a pooler may keep them for several processes.
  */
 export function createStatementNames (max: number) {
   const names = new Map<string, { name: string, version: number }>()

@@ -6,7 +6,12 @@ import { StoreUnavailable, type StoreProblem } from './store.ts'
  * Connection lost or refused, resources exhausted, shutdown or statement timeout, system error, timeout of an
  * idle transaction, read-only after a failover, outcome unknown, corrupt data.
  */
-const unavailableCodes = /^(08|53|57|58|25P03|25006|40003|XX00[12])/
+const awayCodes = /^(08|53|57|58|25P03|25006|40003|XX00[12])/
+/** Caused by values: cardinality, data, constraints, size limits, errors raised by triggers. */
+const rejectionCodes = /^(21|22|23|44|54|P0)/
+/** Source: OpenSSL's X509_V_ERR codes as Node.js names them. */
+const tlsCodes = /CERT|ERR_(TLS|SSL)|UNABLE_TO|SELF_SIGNED|HOSTNAME_MISMATCH|INVALID_CA|INVALID_PURPOSE/
+const lastingReasons = /unsupported startup parameter|does not support SSL/
 const lockTimeout = '55P03'
 /** Serialization failure and deadlock: the same transaction may succeed when retried. */
 const conflicts = new Set(['40001', '40P01'])
@@ -19,17 +24,34 @@ const problems = new Map<string, StoreProblem>([
   ['57014', 'slow']
 ])
 
-/** Includes every failure of the connection. */
+/**
+ * Whether the database cannot be used now. Only errors of the values and of concurrent transactions say
+ * nothing about it: any other may end, by an operator's hand or of itself.
+ */
 export function isUnavailable (error: unknown): boolean {
-  if (error instanceof DatabaseError) return unavailableCodes.test(error.code ?? '')
-  // Else the connection failed, except for values of the wrong kind.
-  return !(error instanceof RangeError || error instanceof TypeError)
+  if (error instanceof RangeError || error instanceof TypeError) return false
+  return !(error instanceof DatabaseError) ||
+    !(rejectionCodes.test(error.code ?? '') || conflictOf(error) !== null)
+}
+
+/** Whether connecting may succeed later with the same settings, unlike after a wrong certificate. */
+export function isTransient (error: unknown): boolean {
+  // PgBouncer has one code for everything, and its messages are never localised.
+  if (lastingReasons.test(reasonOf(error))) return false
+  if (error instanceof DatabaseError) return awayCodes.test(error.code ?? '')
+  return !(error instanceof Error && 'code' in error && tlsCodes.test(String(error.code)))
+}
+
+/** Whether the server has sent nothing at all, although it would have ended the statement by itself. */
+export function isSilence (error: unknown): boolean {
+  return error instanceof Error && error.message === 'Query read timeout'
 }
 
 /** Why the database cannot be used, by an error for which `isUnavailable` holds. */
 export function postgresProblem (error: unknown): StoreProblem {
-  const code = error instanceof DatabaseError ? error.code ?? '' : ''
-  return problems.get(code) ?? 'unreachable'
+  if (!(error instanceof DatabaseError)) return 'unreachable'
+  const code = error.code ?? ''
+  return problems.get(code) ?? (awayCodes.test(code) ? 'unreachable' : 'refused')
 }
 
 /** Why a statement or transaction failed, if only because of concurrent ones; else null. */

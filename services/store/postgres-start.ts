@@ -4,11 +4,11 @@ import type { Log } from '../shared/log.ts'
 import { retry } from '../shared/timers.ts'
 import { buildIndexes } from './index-builds.ts'
 import { migrate, recordMigration, type IndexMigration, type MigrationPolicy } from './migrations.ts'
-import { statementLimits, type PostgresAddress } from './postgres-address.ts'
+import { clientLimits, serverLimits, settingStatements, type PostgresAddress } from './postgres-address.ts'
 import {
   createPostgresConnection, inTransaction, createStatementNames, type PostgresConnection
 } from './postgres-connection.ts'
-import { isUnavailable, reasonOf } from './postgres-errors.ts'
+import { isTransient, reasonOf } from './postgres-errors.ts'
 import { StoreUnavailable } from './store.ts'
 
 const retryMs = 500
@@ -16,67 +16,119 @@ const retryMs = 500
 const migrationTimeoutMs = 10 * 60_000
 /** Of one index; it waits for every transaction that was open when it began. */
 const indexTimeoutMs = 6 * 3_600_000
+/** A migration waits for locks as long as it may last. */
+const beginMigration = `begin; ${settingStatements(serverLimits(migrationTimeoutMs, 0), 'local')}`
 /** Arbitrary keys for the advisory locks. */
 const migrationLock = 8_655_742_953
 const buildLock = 8_655_742_954
 
+/** What was found and done before the first request. */
+interface Prepared {
+  /** The names of the migrations. */
+  migrated: string[]
+  /** Whether a pooler gives each transaction the session that is free (PgBouncer's transaction mode). */
+  sharesSessions: boolean
+}
+
 /**
- * Migrates a database, its tables in one process at a time, and returns the names of the migrations. Throws
- * StoreUnavailable if it is unreachable for `timeoutMs`, an Error if it refuses the connection or cannot be
- * migrated.
+ * Migrates a database, its tables in one process at a time. Throws StoreUnavailable if it is unreachable for
+ * `timeoutMs`, an Error if it refuses the connection or cannot be migrated.
  */
 export async function preparePostgres (
   address: PostgresAddress,
   { log, timeoutMs, migrations }: { log: Log, timeoutMs: number, migrations: MigrationPolicy }
-): Promise<string[]> {
+): Promise<Prepared> {
   const deadline = performance.now() + timeoutMs
   let client: Client
-  const migrated = await retry(() => {
+  const prepared = await retry(() => {
     client = createClient(address, migrationTimeoutMs)
-    return migrateOver(client, address, migrations)
+    return prepareOver(client, address, migrations)
   }, (error, attempts) => {
-    if (!(error instanceof StoreUnavailable)) throw error
+    if (!(error instanceof StoreUnavailable) || error.problem === 'refused') throw error
     const message = `Postgres at ${client.host}:${client.port} cannot be reached: ${reasonOf(error.cause)}`
     if (performance.now() + retryMs > deadline) throw new StoreUnavailable(error.cause, { message })
     if (attempts === 1) log.warn({ timeoutMs }, `${message}; trying again`)
     return retryMs
   })
+  const { migrated, sharesSessions } = prepared
   if (migrated.length > 0) log.info({ migrations: migrated }, 'the database was migrated')
-  return migrated
+  if (sharesSessions) log.info({}, 'a pooler shares the sessions of Postgres; statements are not prepared')
+  return prepared
 }
 
 function createClient (address: PostgresAddress, timeoutMs: number): Client {
   try {
-    const client = new Client({ ...address.config, ...statementLimits(timeoutMs) })
+    const client = new Client({ ...address.config, ...clientLimits(timeoutMs) })
     // The current statement fails with the same error.
     client.on('error', () => {})
     return client
-  } catch {
-    // The error itself may repeat the address, with its password.
-    throw new Error('The database address is not of the form postgres://user:password@host:port/database')
+  } catch (error) {
+    throw new Error(addressProblem(address, error))
   }
 }
 
-async function migrateOver (
+/** The error itself may repeat the address, with its password. */
+function addressProblem ({ config: { connectionString = '' } }: PostgresAddress, error: unknown): string {
+  if (error instanceof Error && 'path' in error) {
+    return `A file that the database address names cannot be read: ${error.message}`
+  }
+  if (/@[^/?]*,/.test(connectionString)) {
+    return 'The database address has several hosts; give one that always leads to the primary'
+  }
+  return 'The database address is not of the form postgres://user:password@host:port/database'
+}
+
+async function prepareOver (
   client: Client, address: PostgresAddress, migrations: MigrationPolicy
-): Promise<string[]> {
-  const applied: string[] = []
+): Promise<Prepared> {
+  const migrated: string[] = []
   try {
     await connect(client)
     const connection = createPostgresConnection(client, createStatementNames(0))
+    const sharesSessions = await areSessionsShared(connection, address)
     for (;;) {
       const { names, indexes } = await inTransaction(connection, async () => {
         await connection.get('select pg_advisory_xact_lock($1)', [migrationLock])
         return await migrate('postgres', connection, migrations)
-      })
-      applied.push(...names)
-      if (indexes === null) return applied
-      if (await addIndexes(connection, address, indexes)) applied.push(indexes.name)
+      }, beginMigration)
+      migrated.push(...names)
+      if (indexes === null) return { migrated, sharesSessions }
+      if (await addIndexes(connection, address, sharesSessions, indexes)) migrated.push(indexes.name)
       else await sleep(retryMs)
     }
   } finally {
     await client.end()
   }
+}
+
+/** How often a pooler could happen to give each connection its own session. */
+const sessionChecks = 3
+
+/**
+ * Whether another connection gets the session of this one, or this one another while that is taken: both
+ * never happen to connections that have a session each.
+ */
+async function areSessionsShared (
+  connection: PostgresConnection, address: PostgresAddress
+): Promise<boolean> {
+  const client = createClient(address, address.statementTimeoutMs)
+  try {
+    await connect(client)
+    const other = createPostgresConnection(client, createStatementNames(0))
+    for (let checks = 0; checks < sessionChecks; checks++) {
+      const before = await sessionOf(connection)
+      const isShared = await inTransaction(other, async () =>
+        await sessionOf(other) === before || await sessionOf(connection) !== before)
+      if (isShared) return true
+    }
+    return false
+  } finally {
+    await client.end()
+  }
+}
+
+async function sessionOf (connection: PostgresConnection): Promise<number | undefined> {
+  return (await connection.get<{ pid: number }>('select pg_backend_pid() as pid'))?.pid
 }
 
 /**
@@ -85,7 +137,8 @@ async function migrateOver (
  * would have one, while a transaction that only keeps the lock has none.
  */
 async function addIndexes (
-  connection: PostgresConnection, address: PostgresAddress, { id, name, builds }: IndexMigration
+  connection: PostgresConnection, address: PostgresAddress, sharesSessions: boolean,
+  { id, name, builds }: IndexMigration
 ): Promise<boolean> {
   return await inTransaction(connection, async () => {
     const lock = await connection.get<{ taken: number }>(
@@ -96,20 +149,23 @@ async function addIndexes (
     const client = createClient(address, indexTimeoutMs)
     try {
       await connect(client)
-      await buildIndexes(createPostgresConnection(client, createStatementNames(0)), builds)
+      const builder = createPostgresConnection(client, createStatementNames(0))
+      // Set in a shared session, it would be that of others afterwards.
+      if (!sharesSessions) await builder.script(`set statement_timeout = ${indexTimeoutMs}`)
+      await buildIndexes(builder, builds)
     } finally {
       await client.end()
     }
     await recordMigration(connection, { id, name })
     return true
-  })
+  }, beginMigration)
 }
 
 async function connect (client: Client): Promise<void> {
   try {
     await client.connect()
   } catch (error) {
-    if (isUnavailable(error)) throw new StoreUnavailable(error)
+    if (isTransient(error)) throw new StoreUnavailable(error)
     throw new Error(`Postgres at ${client.host}:${client.port} refuses: ${reasonOf(error)}`, { cause: error })
   }
 }

@@ -3,7 +3,6 @@ import { retry } from '../shared/timers.ts'
 import type { MigrationPolicy } from './migrations.ts'
 import { lockTimeoutMs, readPostgresAddress, type PostgresAddress } from './postgres-address.ts'
 import { startPostgresClock, type PostgresClock } from './postgres-clock.ts'
-import { inTransaction } from './postgres-connection.ts'
 import { conflictOf } from './postgres-errors.ts'
 import { createConnectionPool, type ConnectionPool } from './postgres-pool.ts'
 import { preparePostgres } from './postgres-start.ts'
@@ -28,9 +27,9 @@ export async function openPostgres (
   url: string, { log, startTimeoutMs = defaultStartTimeoutMs, migrations = 'apply' }: PostgresOptions
 ): Promise<Store> {
   const address = readPostgresAddress(url)
-  await preparePostgres(address, { log, timeoutMs: startTimeoutMs, migrations })
-  const pool = createConnectionPool(address, log)
-  const reports = createConnectionPool(addressOfReports(address), log)
+  const { sharesSessions } = await preparePostgres(address, { log, timeoutMs: startTimeoutMs, migrations })
+  const pool = createConnectionPool(address, { log, sharesSessions })
+  const reports = createConnectionPool(addressOfReports(address), { log, sharesSessions })
   const queries = createQueries(pool)
   const clock = await startClock(pool, () => readClock(queries), log)
   return {
@@ -38,7 +37,7 @@ export async function openPostgres (
     clock: clock.read,
     ...queries,
     reports: createQueries(reports),
-    transaction: (work) => withRetries(() => pool.use((connection) => inTransaction(connection, work))),
+    transaction: (work) => withRetries(() => pool.transaction(work)),
     close: async () => { await Promise.all([clock.stop(), pool.close(), reports.close()]) }
   }
 }
@@ -46,7 +45,7 @@ export async function openPostgres (
 /** Migrates the database at `url`, and returns the names of the migrations. Throws as `openPostgres`. */
 export async function migratePostgres (url: string, log: Log): Promise<string[]> {
   const options = { log, timeoutMs: defaultStartTimeoutMs, migrations: 'apply' } as const
-  return await preparePostgres(readPostgresAddress(url), options)
+  return (await preparePostgres(readPostgresAddress(url), options)).migrated
 }
 
 function addressOfReports (address: PostgresAddress): PostgresAddress {
@@ -58,7 +57,7 @@ function addressOfReports (address: PostgresAddress): PostgresAddress {
 }
 
 function createQueries (pool: ConnectionPool): Queries {
-  const query = <T>(ask: (queries: Queries) => Promise<T>) => withRetries(() => pool.use(ask))
+  const query = <T>(ask: (queries: Queries) => Promise<T>) => withRetries(() => pool.statement(ask))
   return {
     all: <Row>(sql: string, params?: readonly Value[]) => query((queries) => queries.all<Row>(sql, params)),
     get: <Row>(sql: string, params?: readonly Value[]) => query((queries) => queries.get<Row>(sql, params)),

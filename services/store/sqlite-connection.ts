@@ -115,8 +115,9 @@ function attempt<T> (work: () => T): T {
     return work()
   } catch (error) {
     const isClosed = error instanceof Error && 'code' in error && error.code === 'ERR_INVALID_STATE'
-    const problem = isClosed ? 'unreachable' : sqliteProblems.get(primaryCode(error))
-    throw problem === undefined ? error : new StoreUnavailable(error, { problem })
+    const code = primaryCode(error)
+    if (!isClosed && (code === 0 || rejectionCodes.has(code))) throw error
+    throw new StoreUnavailable(error, { problem: isClosed ? 'unreachable' : sqliteProblems.get(code) ?? 'refused' })
   }
 }
 
@@ -133,6 +134,9 @@ const sqliteProblems = new Map<number, StoreProblem>([
   [15, 'busy'], // locking protocol
   [26, 'damaged'] // not a database
 ])
+
+/** What the values of a statement cause: too large, a violated constraint or a trigger, of the wrong type. */
+const rejectionCodes = new Set([18, 19, 20])
 
 function isBusy (error: unknown): boolean {
   return error instanceof StoreUnavailable && error.problem === 'busy'

@@ -3,7 +3,8 @@ export type Value = string | number | null
 
 /**
  * Statements with `$1`, `$2`, … placeholders, the same text on every engine. Unsafe integers throw
- * RangeError, in both directions; an invalid statement or violated constraint throws the engine's own error.
+ * RangeError, in both directions; invalid values and violated constraints throw the engine's own error. All
+ * other errors are StoreUnavailable.
  */
 export interface Queries {
   all<Row>(sql: string, params?: readonly Value[]): Promise<Row[]>
@@ -58,6 +59,7 @@ const problems = {
   readOnly: 'The database cannot be written.',
   full: 'The disk of the database is full.',
   damaged: 'The database is damaged.',
+  refused: 'The database refused a statement.',
   busy: 'Another process keeps the database locked.',
   locked: 'Another transaction keeps rows locked.',
   slow: 'The database did not answer in time.',

@@ -98,13 +98,13 @@ t.test('a transaction that always loses its conflicts is given up', async (t) =>
   t.equal(runs, 10)
 })
 
-t.test('server failures are StoreUnavailable, statement errors are not', async (t) => {
+t.test('only errors of the values are not StoreUnavailable', async (t) => {
   const { store } = await open(t, '&pool=1')
-  for (const state of ['53100', '53300', '57014', '57P03', '58030', '25006', '08006', 'XX001']) {
+  for (const state of ['53100', '53300', '57014', '57P03', '58030', '25006', '08006', 'XX001', '42501', '42P01', '42601', 'XX000', '0A000', '99999']) {
     await t.rejects(store.run(raise(state)), StoreUnavailable, state)
     await t.rejects(store.transaction((queries) => queries.run(raise(state))), StoreUnavailable, state)
   }
-  for (const state of ['23514', '22003', '42601', 'P0001']) {
+  for (const state of ['23514', '22003', '54000', 'P0001']) {
     await t.rejects(store.run(raise(state)), { name: 'error', code: state }, state)
     await t.rejects(store.transaction((queries) => queries.run(raise(state))), { name: 'error', code: state }, state)
   }
