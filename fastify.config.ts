@@ -108,13 +108,13 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   if (traces !== null) await app.register(ops.traces, { ...traces, version: packageFile.version })
   await app.register(http.gracefulClose, { delayMs: settings.drainDelayMs, limitMs: settings.drainMs })
   await app.register(http.overload, { ...settings.load, nodeCounts: siblings?.counts })
-  await app.register(ops.health, { storeGraceMs: settings.storeGraceMs })
   await app.register(ops.requestLog, settings.requestLog)
   await app.register(core.accounts)
   await app.register(core.ledger, {
     takeoverMs: config.video.takeoverAfterMs,
     requests: config.requests
   })
+  await app.register(ops.health, { storeGraceMs: settings.storeGraceMs })
   await app.register(ops.usageRollUp)
   await app.register(http.baseUrl, { publicBaseUrl: settings.publicBaseUrl })
   await app.register(core.media, settings.media)

@@ -27,8 +27,10 @@ interface HealthOptions {
  */
 export default fp<HealthOptions>(async (app, { storeGraceMs, everyMs = 2000 }) => {
   const watch = watchStore({ store: app.store, everyMs })
+  // A database that answers may refuse to be written.
+  const awayMsNow = () => Math.max(watch.awayMs(), app.ledger.outageMs)
   app.decorate('readiness', () => {
-    const awayMs = watch.awayMs()
+    const awayMs = awayMsNow()
     const isGone = app.store.lost != null || awayMs >= storeGraceMs
     const database = isGone ? 'gone' : awayMs === 0 ? 'ok' : 'away'
     const draining = app.isDraining()
@@ -36,7 +38,7 @@ export default fp<HealthOptions>(async (app, { storeGraceMs, everyMs = 2000 }) =
   })
   app.metrics.gauge({ name: 'ready', help: 'Whether this node can serve requests: 1 or 0.', across: 'min' },
     () => Number(app.readiness().isReady))
-  app.metrics.gauge({ name: 'database_away_seconds', help: 'How long the database has been unavailable.', across: 'max' },
-    () => watch.awayMs() / 1000)
+  app.metrics.gauge({ name: 'database_away_seconds', help: 'How long the database has been unavailable, or could not be written.', across: 'max' },
+    () => awayMsNow() / 1000)
   app.addHook('onClose', async () => { await watch.stop() })
-}, { name: 'health', dependencies: ['store', 'metrics', 'graceful-close'] })
+}, { name: 'health', dependencies: ['store', 'metrics', 'graceful-close', 'ledger'] })

@@ -7,7 +7,7 @@ export const Health = Type.Object({ status: Type.Literal('ok') })
 const readiness = {
   status: StringEnum(['ready', 'not_ready']),
   draining: Type.Boolean(),
-  /** `away`: it does not answer, but has only just stopped doing so; `gone`: for too long. */
+  /** `away`: it does not answer or cannot be written, but has only just stopped; `gone`: for too long. */
   database: StringEnum(['ok', 'away', 'gone'])
 }
 

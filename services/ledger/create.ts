@@ -8,7 +8,8 @@ import { createNodeMembership } from './cluster/node-membership.ts'
 import { createStaleHolds, type Released } from './cluster/release-dead-nodes.ts'
 import { createCommit } from './commit/commit.ts'
 import { createQueue, type Queue } from './commit/queue.ts'
-import { createWriter, type Write } from './commit/writer.ts'
+import { createSuspendBare } from './commit/suspend-bare.ts'
+import { createWriter, logFieldsOf, type Write } from './commit/writer.ts'
 import { createHolds } from './hold/holds.ts'
 import type { Ledger } from './ledger.ts'
 import { startLedgerMaintenance } from './maintenance.ts'
@@ -59,7 +60,9 @@ export function createLedger (context: LedgerContext): Ledger {
   }
   const membership = createNodeMembership({ ...shared, liveness, staleHolds, releaseDeadNodes, onReleased })
   const reportSuspended = createSuspenseReport({ log, counts })
-  const writer = createWriter({ commit: createCommit(shared), membership, log, counts, reportSuspended })
+  const writer = createWriter({
+    commit: createCommit(shared), suspendBare: createSuspendBare(store), membership, log, reportSuspended
+  })
   const queue = createQueue({
     ...shared,
     clock: store.clock,
@@ -96,7 +99,10 @@ export function createLedger (context: LedgerContext): Ledger {
         await flushWithin(queue, options.closeMs)
       } finally {
         holds.close()
-        await queue.stop()
+        for (const settlement of await queue.stop()) {
+          counts.lost++
+          log.error(logFieldsOf(settlement), 'a request was not booked before the process ended; book it by hand')
+        }
       }
       await membership.leave()
     }),
@@ -105,7 +111,8 @@ export function createLedger (context: LedgerContext): Ledger {
     get lostCount () { return counts.lost },
     get openHoldCount () { return holds.count },
     get waitingCount () { return holds.waiting },
-    get unflushedCount () { return queue.unflushed }
+    get unflushedCount () { return queue.unflushed },
+    get outageMs () { return queue.outageMs }
   }
 }
 

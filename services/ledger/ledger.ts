@@ -110,7 +110,7 @@ export interface Ledger {
   readonly overageCount: number
   /** Settlements that could not be charged and went to suspense. */
   readonly suspendedCount: number
-  /** Settlements that the database rejected for good. */
+  /** Settlements that `close` could not write; each is logged. */
   readonly lostCount: number
   /** Open holds of this node, including reservations that wait for the database. */
   readonly openHoldCount: number
@@ -118,6 +118,8 @@ export interface Ledger {
   readonly waitingCount: number
   /** Settlements that are not on disk yet. */
   readonly unflushedCount: number
+  /** For how long nothing can be booked; 0 while it can. */
+  readonly outageMs: number
 }
 
 /** Integer nano-USD. */

@@ -58,7 +58,7 @@ export interface Settlement {
   readonly charge: BoundedCharge | null
   readonly at: number
   /** Why the account is not charged and the entry goes to suspense. */
-  suspended: SuspenseReason | null
+  readonly suspended: SuspenseReason | null
 }
 
 /** A reservation that waits for the next commit. */

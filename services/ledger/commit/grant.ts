@@ -140,7 +140,9 @@ export function balanceSpare (
   const yields = (allowance.idle && !isUsed) || nowMs < allowance.yieldUntilMs
   const targetNano = yields ? 0 : Math.min(chunkNano, Math.floor(leftNano / 8))
   const excessNano = spareNano(state) - targetNano
-  if (excessNano > 0) shrink(state, Math.min(excessNano, state.allowedNano))
+  // What suspended settlements free stays for now: if this commit is refused, they may be charged after all.
+  const surplusNano = excessNano - state.change.suspendedNano
+  if (surplusNano > 0) shrink(state, Math.min(surplusNano, state.allowedNano))
   if (excessNano < 0 && isUsed) state.allowedNano += Math.min(-excessNano, Math.max(0, availableNano(state)))
 }
 

@@ -3,9 +3,9 @@ import type {
   Batch, BoundedCharge, NodeContext, OpenHold, PendingReservation, Settlement, SuspenseReason
 } from '../types.ts'
 import { lockedPauseMs } from './locked-accounts.ts'
-import { addPayers, type Write, type Written } from './writer.ts'
+import { addPayers, type Write } from './writer.ts'
 
-interface QueueContext extends Pick<NodeContext, 'options' | 'timers'> {
+interface QueueContext extends Pick<NodeContext, 'options' | 'timers' | 'monotonic'> {
   /** Milliseconds since 1970. */
   clock: () => number
   write: Write
@@ -33,7 +33,7 @@ export type Queue = Readonly<ReturnType<typeof createQueue>>
  * with backoff and reservations refused. Settlements of locked accounts are parked, and tried again every
  * `lockedPauseMs`.
  */
-export function createQueue ({ write, options, timers, clock, onOutage }: QueueContext) {
+export function createQueue ({ write, options, timers, monotonic, clock, onOutage }: QueueContext) {
   const batches: QueuedBatch[] = []
   let current: QueuedBatch | null = null
   /** Settlements that wait for locked accounts, and the payers of those that are booked in order. */
@@ -46,6 +46,7 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
   let hurried = false
   let touched = false
   let backoffMs = 0
+  let outageSinceMs: number | null = null
   let timer: { delayMs: number, cancel: () => void } | null = null
   /** Whether the next batch has been collected for long enough while another one was written. */
   let isCollected = false
@@ -107,22 +108,16 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
     try {
       end(batch, await write(batch, parkedPayers))
     } catch (error) {
-      if (error instanceof StoreUnavailable) return postpone(batch, error)
-      batch.done.reject(error)
-      batch.attempt.reject(error)
-      queue.unflushed -= batch.size
+      return postpone(batch, error instanceof StoreUnavailable ? error : new StoreUnavailable(error, { problem: 'refused' }))
     }
     queue.outage = null
+    outageSinceMs = null
     backoffMs = 0
   }
 
-  function end (batch: QueuedBatch, { waiting, lost }: Written): void {
+  function end (batch: QueuedBatch, waiting: readonly Settlement[]): void {
     queue.unflushed -= batch.size - waiting.length
-    // The writer has logged each that is lost, whatever becomes of the rest.
-    const rest = waiting.length === 0 ? Promise.resolve() : park(waiting)
-    batch.done.resolve(rest.then(() => {
-      if (lost.length > 0) throw new AggregateError(lost, `${lost.length} settlements could not be booked`)
-    }))
+    batch.done.resolve(waiting.length === 0 ? undefined : park(waiting))
     batch.attempt.resolve()
   }
 
@@ -158,6 +153,7 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
   function postpone (batch: QueuedBatch, outage: StoreUnavailable): void {
     batches.unshift(batch)
     queue.outage = outage
+    outageSinceMs ??= monotonic()
     hurried = false
     backoffMs = Math.min(maxBackoffMs, Math.max(firstBackoffMs, backoffMs * 2))
     onOutage(outage)
@@ -175,6 +171,9 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
     /** Why the database cannot be written at the moment; null while it can. */
     outage: null as StoreUnavailable | null,
 
+    /** For how long the database cannot be written; 0 while it can. */
+    get outageMs () { return outageSinceMs === null ? 0 : monotonic() - outageSinceMs },
+
     get waiting () {
       const inProgress = current?.reservations.length ?? 0
       return batches.reduce((sum, { reservations }) => sum + reservations.length, inProgress)
@@ -183,7 +182,7 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
     /**
      * Ends a hold; without a charge, it is released, and with a reason the charge goes to suspense. The
      * entry's time is when its batch was opened; after a failure, when `settle` was called. Resolves once
-     * its batch is on disk, however long the database is away; rejects if one of the batch never can be.
+     * its batch is on disk, however long that takes.
      */
     settle (
       hold: OpenHold, charge: BoundedCharge | null, suspended: SuspenseReason | null = null
@@ -220,12 +219,13 @@ export function createQueue ({ write, options, timers, clock, onOutage }: QueueC
       await promise
     },
 
-    /** Waits for the batch in progress, the last one written. */
-    async stop (): Promise<void> {
+    /** Waits for the batch in progress, the last one written, and returns the settlements that are left. */
+    async stop (): Promise<readonly Settlement[]> {
       stopped = true
       timer?.cancel()
       cancelParked?.()
       await draining
+      return [...parked?.settlements ?? [], ...batches.flatMap(({ settlements }) => settlements)]
     }
   }
   return queue

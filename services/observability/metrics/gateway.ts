@@ -97,7 +97,7 @@ export function showLedger (metrics: Metrics, ledger: Ledger, violations: () => 
     () => ledger.overageCount)
   counter({ name: 'ledger_suspended_total', help: 'Requests and jobs in suspense because they could not be charged.' },
     () => ledger.suspendedCount)
-  counter({ name: 'ledger_lost_total', help: 'Settlements that the database rejected permanently.' },
+  counter({ name: 'ledger_lost_total', help: 'Settlements that could not be written before the gateway stopped; they are in its log.' },
     () => ledger.lostCount)
   counter({ name: 'ledger_violations_total', help: 'Violations found by the hourly checks of the books.' }, violations)
 }

@@ -2,8 +2,8 @@ import t from 'tap'
 import { createQueue } from '../../../../services/ledger/commit/queue.ts'
 import { withDefaults } from '../../../../services/ledger/options.ts'
 import type { LedgerOptions } from '../../../../services/ledger/options.ts'
-import type { Write, Written } from '../../../../services/ledger/commit/writer.ts'
-import type { OpenHold, PendingReservation } from '../../../../services/ledger/types.ts'
+import type { Write } from '../../../../services/ledger/commit/writer.ts'
+import type { OpenHold, PendingReservation, Settlement } from '../../../../services/ledger/types.ts'
 import { StoreUnavailable } from '../../../../services/store/store.ts'
 import { charge } from '../helper.ts'
 import { createTime } from '../simulation.ts'
@@ -13,22 +13,23 @@ const away = new StoreUnavailable(new Error('away'))
 
 /** A queue in simulated time; `batches` are the sizes of those that `write` was given. */
 function createTest (
-  write: (...args: Parameters<Write>) => Promise<Partial<Written> | void> = async () => {},
+  write: (...args: Parameters<Write>) => Promise<Settlement[] | void> = async () => {},
   options: Partial<LedgerOptions> = {}
 ) {
   const time = createTime()
   const { clock } = time
-  const { timers } = time.clocksOf({})
+  const { timers, monotonic } = time.clocksOf({})
   const batches: [settlements: number, reservations: number][] = []
   const outages: StoreUnavailable[] = []
   const queue = createQueue({
     async write (batch, waitingPayers) {
       batches.push([batch.settlements.length, batch.reservations.length])
-      return { waiting: [], lost: [], ...await write(batch, waitingPayers) }
+      return await write(batch, waitingPayers) ?? []
     },
     options: withDefaults('sqlite', { flushMs: 20, batchSize: 3, ...options }),
     clock,
     timers,
+    monotonic,
     onOutage: outage => outages.push(outage)
   })
   return { queue, batches, outages, clock, advance: (ms: number) => time.advance(ms) }
@@ -151,7 +152,7 @@ t.test('settlements of a locked account are parked, and hold nothing else up', a
   const { queue, batches, advance } = createTest(async ({ settlements }, waitingPayers) => {
     given.push(settlements.map(({ hold }) => hold.id))
     waitingPayersOf.push([...waitingPayers])
-    return { waiting: isLocked ? settlements.filter(({ hold }) => hold.chain.includes('locked')) : [] }
+    return isLocked ? settlements.filter(({ hold }) => hold.chain.includes('locked')) : []
   })
   const term = { id: 'n/1', epoch: 1, lastSequence: 0, allowances: new Map(), dirty: new Set<never>() }
   const locked = { ...hold, id: 'locked', chain: ['locked'], grant: { term, allowances: [] }, fresh: true }
@@ -179,27 +180,27 @@ t.test('settlements of a locked account are parked, and hold nothing else up', a
   t.same(given.at(-2), ['locked'], 'before newer batches')
 })
 
-t.test('beside one that can never be booked, what is parked counts as written only once it is', async t => {
+t.test('a batch counts as written only once what is parked of it is', async t => {
   let isLocked = true
   const { queue, advance } = createTest(async ({ settlements }) => {
-    return isLocked ? { waiting: settlements.slice(1), lost: [new Error('rejected')] } : {}
+    return isLocked ? settlements.slice(1) : []
   })
-  queue.settle(hold, charge(1)).catch(() => {})
+  queue.settle(hold, charge(1))
   let ended = 'not yet'
-  queue.settle(hold, charge(2)).then(() => { ended = 'written' }, () => { ended = 'rejected' })
+  queue.settle(hold, charge(2)).then(() => { ended = 'written' })
   await advance(20)
   t.equal(queue.unflushed, 1)
   t.equal(ended, 'not yet')
   isLocked = false
   await advance(1000)
   t.equal(queue.unflushed, 0)
-  t.equal(ended, 'rejected')
+  t.equal(ended, 'written')
 })
 
 t.test('many that are parked are written one batch after the other', async t => {
   let isLocked = true
   const { queue, batches, advance } = createTest(async ({ settlements }) =>
-    ({ waiting: isLocked ? [...settlements] : settlements.slice(3) }))
+    isLocked ? [...settlements] : settlements.slice(3))
   for (let count = 0; count < 8; count++) queue.settle(hold, charge(1))
   await advance(80)
   t.equal(queue.unflushed, 8)
@@ -214,7 +215,7 @@ t.test('parked settlements survive an outage', async t => {
   let answer: 'locked' | 'away' | 'well' = 'locked'
   const { queue, advance } = createTest(async ({ settlements }) => {
     if (answer === 'away') throw away
-    return { waiting: answer === 'locked' ? [...settlements] : [] }
+    return answer === 'locked' ? [...settlements] : []
   })
   const settled = queue.settle(hold, charge(1))
   await advance(20)
@@ -250,14 +251,19 @@ t.test('settlements carry the time of their batch, after an outage their own', a
   t.same(times.slice(2), [start + 20, start + 50])
 })
 
-t.test('what the database never accepts rejects, and does not stop the queue', async t => {
-  const wrong = new Error('rejected')
-  const { queue, advance } = createTest(async () => { throw wrong })
+t.test('an error of an unknown kind drops nothing: the batch is written again, and the outage is known', async t => {
+  let isWrong = true
+  const { queue, outages, advance } = createTest(async () => { if (isWrong) throw new Error('never seen before') })
   const settled = queue.settle(hold, charge(1))
-  await advance(20)
-  await t.rejects(settled, wrong)
+  await advance(5_000)
+  t.equal(queue.unflushed, 1)
+  t.ok(queue.outageMs > 4_000, `${queue.outageMs} ms`)
+  t.match(outages[0], { problem: 'refused', cause: { message: 'never seen before' } })
+  isWrong = false
+  await advance(500)
+  await settled
   t.equal(queue.unflushed, 0)
-  t.equal(queue.outage, null)
+  t.equal(queue.outageMs, 0)
 })
 
 t.test('touch writes an empty batch, flush does not wait for the pause', async t => {
