@@ -129,7 +129,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   await app.register(core.routing, { keepFeedbackMs: settings.requestLog.keepMs })
   await app.register(use.requests, { keepsWords: settings.providerWords })
   await app.register(use.chat, { cacheBytes: settings.cacheBytes })
-  await app.register(use.responses, { keepMs: settings.keepResponsesMs })
+  await app.register(use.responses, settings.responses)
   await app.register(use.images)
   await app.register(use.videos, { timing: videoTiming, webhookOrigins: settings.webhookOrigins })
   await app.register(ops.discovery, { local: settings.discover && settings.configPath === null })

@@ -2,7 +2,7 @@ import fp from 'fastify-plugin'
 import { periodically } from '../../services/shared/timers.ts'
 import { claimChore } from '../../services/store/chores.ts'
 import { createResponses, type Responses } from '../../services/surfaces/responses/responses.ts'
-import { createStoredResponses } from '../../services/surfaces/responses/stored-responses.ts'
+import { createStoredResponses, type ResponseRetention } from '../../services/surfaces/responses/stored-responses.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -14,14 +14,14 @@ declare module 'fastify' {
 const pruneEveryMs = 3_600_000
 
 /** Offers responses, which are translated onto chat and stored for `keepMs`; 0: never. */
-export default fp<{ keepMs: number }>(async (app, { keepMs }) => {
+export default fp<ResponseRetention>(async (app, retention) => {
   const { store } = app
   const onError = (error: unknown): void => app.log.error(error, 'responses could not be stored or deleted')
-  const stored = createStoredResponses(store, keepMs)
+  const stored = createStoredResponses(store, retention)
   app.decorate('responses', createResponses({
     chat: app.chat,
     stored,
-    stores: keepMs > 0,
+    stores: retention.keepMs > 0,
     clock: store.clock,
     onError,
     modelIdOf: name => app.models.resolve(name)?.model.id

@@ -60,8 +60,8 @@ export function bytes (text: string): number {
   return sizeUpTo(1, text)
 }
 
-/** The same for what a process may hold in memory. */
-export function memory (text: string): number {
+/** The same for more than one thing, up to 1 TiB. */
+export function manyBytes (text: string): number {
   return sizeUpTo(1024, text)
 }
 

@@ -45,9 +45,9 @@ export const variables = {
     'database of keys, accounts and jobs: `sqlite:<file>` or `postgres://…`'),
   TOLLGATE_STARTING_CREDIT: variable(parse.nanoUsd, '10', 'credit of the first account in USD'),
   TOLLGATE_ADMIN_KEY: secret(parse.adminKey, 'admin key in addition to those in the database'),
-  TOLLGATE_BODY_LIMIT: variable(parse.bytes, '32MiB', 'largest request body; text completions and images take at ' +
-    'most 8 MiB, other requests without messages 1 MiB'),
-  TOLLGATE_BODY_BUDGET: optional(parse.memory, 'an eighth of the heap', 'bytes of bodies that a node holds at the same ' +
+  TOLLGATE_BODY_LIMIT: variable(parse.bytes, '32MiB', 'largest request body, decompressed; text completions and ' +
+    'images take at most 8 MiB, other requests without messages 1 MiB'),
+  TOLLGATE_BODY_BUDGET: optional(parse.manyBytes, 'an eighth of the heap', 'bytes of bodies that a node holds at the same ' +
     'time; further ones get 503 with `retry-after`'),
   TOLLGATE_CACHE_SIZE: variable(parse.bytesOrOff, '64MiB', 'memory for [cached answers](#cached-answers); `off` disables them'),
   TOLLGATE_DRAIN_SECONDS: variable(parse.seconds, '30', 'time for running requests and held videos to end after SIGTERM'),
@@ -69,6 +69,7 @@ export const variables = {
   TOLLGATE_REQUEST_LOG_DAYS: variable(parse.wholeDays, '30', 'retention of these records'),
   TOLLGATE_RESPONSES_DAYS: variable(parse.wholeDaysOrOff, '30', 'retention of [stored responses](docs/responses.md#stored-responses); ' +
     '`off` stores none'),
+  TOLLGATE_RESPONSES_SIZE: variable(parse.manyBytes, '1GiB', 'stored responses of an account; its oldest are deleted for new ones'),
   TOLLGATE_PROVIDER_WORDS: variable(parse.onOff, 'on', 'providers\' own words about failures, redacted, in the log, traces ' +
     'and `GET /admin/requests`: `on`, or `off`, because they may repeat parts of a prompt'),
   OTEL_EXPORTER_OTLP_ENDPOINT: optional(parse.url, 'none', 'OpenTelemetry collector, e.g. `http://localhost:4318`. ' +
@@ -181,8 +182,8 @@ export function readSettings (env: NodeJS.ProcessEnv, directory: string = proces
         },
     billingPerMinute: values.TOLLGATE_BILLING_RPM,
     requestLog: { sample: values.TOLLGATE_REQUEST_LOG, keepMs: values.TOLLGATE_REQUEST_LOG_DAYS },
-    /** 0: none is kept. */
-    keepResponsesMs: values.TOLLGATE_RESPONSES_DAYS,
+    /** `keepMs` 0: none is kept. */
+    responses: { keepMs: values.TOLLGATE_RESPONSES_DAYS, accountBytes: values.TOLLGATE_RESPONSES_SIZE },
     providerWords: values.TOLLGATE_PROVIDER_WORDS,
     load: {
       requests: values.TOLLGATE_MAX_REQUESTS,

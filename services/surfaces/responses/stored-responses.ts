@@ -21,27 +21,61 @@ export interface KeptResponse {
 /** Responses by account: none sees those of another. All methods throw StoreUnavailable. */
 export type StoredResponses = ReturnType<typeof createStoredResponses>
 
+export interface ResponseRetention {
+  keepMs: number
+  /** Most bytes of the responses of an account; the oldest make room for a new one. */
+  accountBytes: number
+}
+
 /** The most bytes of a conversation that is kept, and its most turns. */
 const maxBytes = 16 * 1024 * 1024
 const maxTurns = 1000
 /** Rows deleted at once. */
 const pruneRows = 500
+/** How full an account is after its oldest have gone: not every response has to look for them. */
+const fullShare = 0.9
 
+interface StoredId { account: string, id: string }
 interface Row { input: string, body: string, previous: string | null, bytes: number }
 
-/** Creates the store of responses, each kept for `keepMs`. */
-export function createStoredResponses (store: Store, keepMs: number) {
+/** Creates the store of responses. */
+export function createStoredResponses (store: Store, { keepMs, accountBytes }: ResponseRetention) {
   const { clock } = store
   const ids = createJsonIds(store.engine)
   const withItems = `
     select id, length(body) as length from response where account = $2 and expires_at > $3 and id in (
       select response from response_item where account = $2 and id in (select id from ${ids.sql} as given))`
+
+  async function removeAll (rows: readonly StoredId[]): Promise<void> {
+    await store.transaction(async queries => {
+      for (const { account, id } of rows) await remove(queries, account, id)
+    })
+  }
+
+  /** Deletes the oldest responses of an account if there is no room for `bytes` more. */
+  async function makeRoom (account: string, bytes: number): Promise<void> {
+    const stored = await store.get<{ bytes: number }>(storedBytes, [account])
+    let after = Number(stored?.bytes ?? 0) + bytes
+    if (after <= accountBytes) return
+    const leaving: StoredId[] = []
+    for (const row of await store.reports.all<StoredId & { bytes: number }>(oldest, [account])) {
+      if (after <= accountBytes * fullShare) break
+      after -= Number(row.bytes)
+      leaving.push(row)
+    }
+    for (let at = 0; at < leaving.length; at += pruneRows) {
+      await removeAll(leaving.slice(at, at + pruneRows))
+    }
+  }
+
   return {
-    /** Keeps a response; false if its conversation is too long to be kept. */
+    /** Keeps a response, in place of the oldest of its account; false if its conversation is too long. */
     async keep ({ account, response, input, previous, historyBytes }: KeptResponse): Promise<boolean> {
       const [inputText, body] = [JSON.stringify(input), JSON.stringify(response)]
-      const bytes = historyBytes + Buffer.byteLength(inputText) + Buffer.byteLength(body)
-      if (bytes > maxBytes) return false
+      const ownBytes = Buffer.byteLength(inputText) + Buffer.byteLength(body)
+      const bytes = historyBytes + ownBytes
+      if (bytes > maxBytes || ownBytes > accountBytes) return false
+      await makeRoom(account, ownBytes)
       const nowMs = clock()
       await store.transaction(async queries => {
         await queries.run(insert,
@@ -94,18 +128,16 @@ export function createStoredResponses (store: Store, keepMs: number) {
 
     async delete (account: string, id: string): Promise<void> {
       await rowOf(store, account, id, clock())
-      await store.transaction(async queries => await remove(queries, account, id))
+      await removeAll([{ account, id }])
     },
 
     /** Deletes what has expired; resolves to how many responses. */
     async prune (): Promise<number> {
       let deleted = 0
       for (;;) {
-        const rows = await store.all<{ account: string, id: string }>(
+        const rows = await store.all<StoredId>(
           'select account, id from response where expires_at <= $1 order by expires_at limit $2', [clock(), pruneRows])
-        await store.transaction(async queries => {
-          for (const { account, id } of rows) await remove(queries, account, id)
-        })
+        await removeAll(rows)
         deleted += rows.length
         if (rows.length < pruneRows) return deleted
       }
@@ -119,6 +151,10 @@ const insert = `
   on conflict (account, id) do nothing`
 const insertItem = `
   insert into response_item (account, id, response) values ($1, $2, $3) on conflict (account, id) do nothing`
+const storedBytes = 'select bytes from response_bytes where account = $1'
+const oldest = `
+  select account, id, octet_length(input) + octet_length(body) as bytes from response where account = $1
+  order by created_at, id`
 /** The turns of a conversation, oldest first. */
 const chain = `
   with recursive chain (id, previous, input, body, bytes, depth) as (

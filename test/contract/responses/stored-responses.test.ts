@@ -64,7 +64,7 @@ forEachEngine(t, 'a conversation goes on from a stored response', async (t, { ur
 
 forEachEngine(t, 'what has expired is not read, and deleted', async (t, { open }) => {
   let nowMs = 1_000_000
-  const stored = createStoredResponses(await open(() => nowMs), 1000)
+  const stored = createStoredResponses(await open(() => nowMs), { keepMs: 1000, accountBytes: 2 ** 30 })
   const response = {
     id: 'resp_1', object: 'response' as const, created_at: 1, status: 'completed' as const, model: 'm', output: [{ type: 'message', id: 'msg_1' }]
   }
@@ -82,7 +82,7 @@ forEachEngine(t, 'what has expired is not read, and deleted', async (t, { open }
 })
 
 forEachEngine(t, 'the responses whose items a request names are read up to a length', async (t, { open }) => {
-  const stored = createStoredResponses(await open(), 600_000)
+  const stored = createStoredResponses(await open(), { keepMs: 600_000, accountBytes: 2 ** 30 })
   const text = 'é'.repeat(3 * 2 ** 20)
   const keep = async (at: number): Promise<boolean> => await stored.keep({
     account: 'a',
@@ -103,6 +103,56 @@ forEachEngine(t, 'the responses whose items a request names are read up to a len
   t.equal((await stored.items('a', named(5), 0)).size, 5)
   await t.rejects(stored.items('a', named(6), 0), { status: 413, param: 'input', code: 'request_too_large' })
   t.match(await rejection(stored.items('a', named(5), 2 * 2 ** 20)), { status: 413 })
+})
+
+forEachEngine(t, 'an account has room for some bytes of responses, of which the newest stay', async (t, { open }) => {
+  let nowMs = 1_000_000
+  const store = await open(() => nowMs++)
+  const stored = createStoredResponses(store, { keepMs: 600_000, accountBytes: 100_000 })
+  const keep = async (id: string, { account = 'a', bytes = 10_000, previous = null as string | null } = {}) => await stored.keep({
+    account,
+    input: [{ role: 'user', content: 'é'.repeat(bytes / 2) }],
+    previous,
+    historyBytes: 0,
+    response: { id, object: 'response', created_at: 1, status: 'completed', model: 'm', output: [{ type: 'message', id: `msg_${id}` }] }
+  })
+  const bytesOf = async (account: string) =>
+    Number((await store.get<{ bytes: number }>('select bytes from response_bytes where account = $1', [account]))?.bytes)
+  const idsOf = async (account: string) =>
+    (await store.all<{ id: string }>('select id from response where account = $1 order by created_at', [account])).map(({ id }) => id)
+  t.equal(await keep('other', { account: 'b' }), true)
+  for (let at = 0; at < 40; at++) {
+    t.equal(await keep(`resp_${at}`), true)
+    const bytes = await bytesOf('a')
+    t.ok(bytes <= 100_000, `${bytes} bytes`)
+  }
+  const ids = await idsOf('a')
+  t.equal(ids.at(-1), 'resp_39')
+  t.ok(ids.length >= 8, `${ids.length} stay`)
+  t.equal((await stored.items('a', new Set(['msg_resp_0']), 0)).size, 0, 'an item goes with its response')
+  await t.rejects(stored.history('a', 'resp_0'), { status: 400, code: 'previous_response_not_found' })
+  t.same(await idsOf('b'), ['other'], 'other accounts keep theirs')
+  t.equal(await keep('huge', { bytes: 200_000 }), false)
+  t.same(await idsOf('a'), ids, 'what has no room at all moves nothing')
+  for (const id of ids.slice(1)) await stored.delete('a', id)
+  const one = await bytesOf('a')
+  t.ok(one > 10_000 && one < 11_000, `${one} bytes of one`)
+  nowMs += 600_000
+  await stored.prune()
+  t.same([await bytesOf('a'), await bytesOf('b')], [0, 0], 'what has expired is not counted')
+})
+
+t.test('a full account stores on, and says so', async t => {
+  const { client } = await started(t, { TOLLGATE_RESPONSES_SIZE: '20KiB' })
+  const input = 'word '.repeat(1000)
+  const answers = []
+  for (let at = 0; at < 5; at++) answers.push(await client.responses.create({ model, input }))
+  t.ok(answers.every(answer => Reflect.get(answer, 'store') === true))
+  const [first, last] = [answers[0]?.id ?? '', answers.at(-1)?.id ?? '']
+  t.equal((await client.responses.retrieve(last)).id, last)
+  t.equal(await statusOf(client.responses.retrieve(first)), 404)
+  const tooLong = await client.responses.create({ model, input: 'word '.repeat(5000) })
+  t.equal(Reflect.get(tooLong, 'store'), false)
 })
 
 t.test('an operator may have nothing stored', async t => {
