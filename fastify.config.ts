@@ -57,7 +57,7 @@ export const compilers: Compilers = {
 
 /** Assembles the gateway, ready for `inject` or `listen`. The caller closes it. */
 export async function build (options: BuildOptions): Promise<FastifyInstance> {
-  const { settings, config, reload = () => config, logger, siblings, videoTiming = {} } = options
+  const { settings, logger } = options
   const serializers = { err: errorSerializer(settings.providerWords) }
   const app = Fastify({
     ...(logger === undefined ? { logger: false } : { loggerInstance: logger.child({}, { serializers }) }),
@@ -87,6 +87,18 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     frameworkErrors: http.frameworkErrors,
     clientErrorHandler
   })
+  try {
+    await registerAll(app, options)
+    return app
+  } catch (error) {
+    // What was opened before would keep the process running.
+    await app.close()
+    throw error
+  }
+}
+
+async function registerAll (app: FastifyInstance, options: BuildOptions): Promise<void> {
+  const { settings, config, reload = () => config, siblings, videoTiming = {} } = options
   await app.register(http.trace, { keepsWords: settings.providerWords })
   await app.register(http.errors)
   await app.register(http.routeTable)
@@ -139,5 +151,4 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   if (settings.metricsAddress !== null) await app.register(ops.metricsPort, settings.metricsAddress)
   await app.register(routes, { publicBaseUrl: settings.publicBaseUrl })
   await app.register(http.stopListening)
-  return app
 }
