@@ -108,6 +108,7 @@ async function registerAll (app: FastifyInstance, options: BuildOptions): Promis
   }
   app.server.maxConnections = settings.maxConnections
   await app.register(core.store, { url: settings.databaseUrl })
+  await app.register(core.secrets, settings.secretKeys)
   await app.register(core.sessions, { publicBaseUrl: settings.publicBaseUrl })
   const { adminKey } = settings
   await app.register(core.auth, { adminKey, console: () => app.models.config().console })

@@ -15,13 +15,15 @@ export function addMediaCommand (program: Command, session: Session, env: NodeJS
     .option('--account <account>', 'only those of this account')
     .addOption(new Option('--kind <kind>', 'only images, or only videos').choices([...mediaKinds]))
     .action(async (options: JsonOption & MediaRequest) =>
-      await session.list(options, columns, async ({ store }) =>
-        await listMedia(store, await urlSigner(store, readSettings(env)), options)))
+      await session.list(options, columns, async administration =>
+        await listMedia(administration.store, await urlSigner(administration, readSettings(env)), options)))
 }
 
-async function urlSigner (store: Administration['store'], settings: Settings): Promise<UrlOfMedia> {
+async function urlSigner (
+  { store, secretBox }: Pick<Administration, 'store' | 'secretBox'>, settings: Settings
+): Promise<UrlOfMedia> {
   const { publicBaseUrl, host, port, media: { signingKey } } = settings
-  const signer = createUrlSigner([signingKey ?? await sharedSigningKey(store)])
+  const signer = createUrlSigner([signingKey ?? await sharedSigningKey(store, secretBox)])
   const base = (publicBaseUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`).replace(/\/v1$/, '')
   return media => signedUrl(signer, media, `${base}/v1`)
 }

@@ -7,6 +7,7 @@ import { createAdministration, type Administration } from '../services/admin/adm
 import type { Page } from '../services/admin/page.ts'
 import { processWarnings } from '../services/shared/log.ts'
 import { migrateDatabase, openStore } from '../services/store/open.ts'
+import { createSecretBox } from '../services/store/secret-box.ts'
 import type { Column } from '../services/admin/format/columns.ts'
 import { toTable } from '../services/admin/format/table.ts'
 import { cliActor } from './actor.ts'
@@ -28,16 +29,17 @@ export function createSession (terminal: Terminal, outcome: Outcome) {
      * database: the nodes that use it may be older, too.
      */
     async administer<Result> (work: Work<Result>): Promise<Result> {
-      const { databaseUrl } = readSettings(terminal.env)
+      const { databaseUrl, secretKeys } = readSettings(terminal.env)
       const path = /^sqlite:(?!:memory:$)(.+)$/.exec(databaseUrl)?.[1]
       const isNew = path !== undefined && !existsSync(path)
       const store = await openStore(databaseUrl, { log, migrations: 'refuse' })
       // Explains the empty list to a user in the wrong folder.
       if (isNew) warn(`created a new database at ${path}; set DATABASE_URL to use another one`)
       try {
+        const secretBox = createSecretBox(secretKeys)
         const keys = createKeys(store)
         const accounts = createAccounts(store)
-        return await work(createAdministration({ actor: cliActor(), store, keys, accounts }))
+        return await work(createAdministration({ actor: cliActor(), store, secretBox, keys, accounts }))
       } finally {
         await store.close()
       }

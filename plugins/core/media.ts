@@ -17,10 +17,10 @@ declare module 'fastify' {
 
 /** Stores generated images and videos and deletes them when they expire. */
 export default fp<MediaSettings>(async (app, settings) => {
-  const { store } = app
+  const { store, secretBox } = app
   const { location, signingKey, previousSigningKey, retentionMs } = settings
   const blobs = await openBlobStore(location)
-  const key = signingKey ?? await sharedSigningKey(store)
+  const key = signingKey ?? await sharedSigningKey(store, secretBox)
   const signer = createUrlSigner(previousSigningKey === null ? [key] : [key, previousSigningKey])
   app.decorate('media', createMediaStore({ store, blobs, signer, retentionMs }))
   app.decorate('countCopyFailure', countCopyFailures(app.metrics))
@@ -31,4 +31,4 @@ export default fp<MediaSettings>(async (app, settings) => {
     await blobs.close()
     await stopped
   })
-}, { name: 'media', dependencies: ['store', 'metrics'] })
+}, { name: 'media', dependencies: ['store', 'secrets', 'metrics'] })

@@ -35,9 +35,11 @@ interface VideosOptions {
 
 /** Offers `app.videos`; while the server closes, jobs are left to other nodes, and long polls go on. */
 export default fp<VideosOptions>(async (app, { timing = {}, webhookOrigins }) => {
-  const { store, ledger, media, download, models, log, requests: { catalogue, onReportedCost } } = app
+  const { store, secretBox, ledger, media, download, models, log } = app
+  const { catalogue, onReportedCost } = app.requests
   app.decorate('videos', await createVideoService({
     store,
+    secretBox,
     ledger,
     media,
     download,
@@ -78,7 +80,7 @@ export default fp<VideosOptions>(async (app, { timing = {}, webhookOrigins }) =>
 }, {
   name: 'videos',
   dependencies: [
-    'store', 'models', 'providers', 'ledger', 'media', 'metrics', 'base-url', 'json-body', 'overload', 'requests',
+    'store', 'secrets', 'models', 'providers', 'ledger', 'media', 'metrics', 'base-url', 'json-body', 'overload', 'requests',
     'incoming'
   ]
 })

@@ -5,6 +5,7 @@ import type { Accounts } from '../ledger/accounts.ts'
 import { createCorrections, type Corrections } from '../ledger/corrections.ts'
 import { createSuspense, type Suspense } from '../ledger/suspense.ts'
 import { createTransfers, type Transfers } from '../ledger/transfers.ts'
+import type { SecretBox } from '../store/secret-box.ts'
 import type { Store } from '../store/store.ts'
 
 /** What the CLI and the admin API operate on. */
@@ -12,6 +13,7 @@ export interface Administration {
   /** Who makes the changes. */
   actor: Operator
   store: Store
+  secretBox: SecretBox
   keys: Keys
   accounts: Accounts
   corrections: Corrections
@@ -23,12 +25,14 @@ export interface Administration {
 
 /** Creates the administration of one actor. Without a ledger, as in the CLI, there is nothing to flush. */
 export function createAdministration (
-  { actor = gateway, store, keys, accounts, ledger }: Pick<Administration, 'store' | 'keys' | 'accounts'> &
+  { actor = gateway, store, secretBox, keys, accounts, ledger }:
+  Pick<Administration, 'store' | 'secretBox' | 'keys' | 'accounts'> &
   { actor?: Operator, ledger?: Pick<Administration, 'flush'> }
 ): Administration {
   return {
     actor,
     store,
+    secretBox,
     keys,
     accounts,
     corrections: createCorrections(store),

@@ -5,24 +5,34 @@ import { rotateWebhookSecret, webhookSecrets, type WebhookSecrets } from '../web
 import { getAccount } from './accounts.ts'
 import type { Administration } from './administration.ts'
 
-/** Returns the secret that signs the webhooks of an account, made on first use. Throws GatewayError 404. */
+/**
+ * Returns the secret that signs the webhooks of an account, made on first use; reading it is recorded. Throws
+ * GatewayError 404.
+ */
 export async function getWebhookSecret (
   administration: Administration, account: string
 ): Promise<WebhookSecret> {
-  const { store } = administration
+  const { store, secretBox, actor } = administration
   await getAccount(administration, account)
-  return toWebhookSecret(account, await webhookSecrets(store, account, store.clock()))
+  const secrets = await store.transaction(async queries => {
+    const at = store.clock()
+    await recordChange(queries, {
+      actor, action: 'account.read_webhook_secret', target: `account:${account}`, after: { read_at: isoTime(at) }, at
+    })
+    return await webhookSecrets(queries, secretBox, account, at)
+  })
+  return toWebhookSecret(account, secrets)
 }
 
 /** Replaces it; for 24 hours, messages have a signature by the old one too. Throws GatewayError 404. */
 export async function renewWebhookSecret (
   administration: Administration, account: string
 ): Promise<WebhookSecret> {
-  const { store, actor } = administration
+  const { store, secretBox, actor } = administration
   await getAccount(administration, account)
   const secrets = await store.transaction(async queries => {
     const at = store.clock()
-    const secrets = await rotateWebhookSecret(queries, account, at)
+    const secrets = await rotateWebhookSecret(queries, secretBox, account, at)
     await recordChange(queries, {
       actor, action: 'account.rotate_webhook_secret', target: `account:${account}`, after: { webhook_secret_since: isoTime(at) }, at
     })

@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import { sharedSecret } from '../store/shared-secret.ts'
+import type { SecretBox } from '../store/secret-box.ts'
+import { sharedSecret } from '../store/secrets.ts'
 import type { Store } from '../store/store.ts'
 
 /** Signs and verifies media URLs, which need no API key. */
@@ -37,6 +38,6 @@ function digest (key: string, id: string, expiresS: string): Buffer {
 }
 
 /** The key shared by all nodes on one database, created on first use. Throws StoreUnavailable. */
-export async function sharedSigningKey (store: Store, nowMs: number = store.clock()): Promise<string> {
-  return await sharedSecret(store, 'media-signing-key', nowMs)
+export async function sharedSigningKey (store: Store, box: SecretBox): Promise<string> {
+  return await sharedSecret(store, box, 'media-signing-key')
 }

@@ -8,6 +8,7 @@ import type { Network } from '../media/public-connector.ts'
 import type { VideoSettings } from '../catalogue/types.ts'
 import type { Catalogue } from '../requests/candidates.ts'
 import type { CostWatch } from '../requests/cost-watch.ts'
+import type { SecretBox } from '../store/secret-box.ts'
 import type { Store } from '../store/store.ts'
 import { createJobFinder } from './find-job.ts'
 import { defaultTiming, type RunnerContext, type Timing } from './runner/runner-context.ts'
@@ -28,6 +29,7 @@ export type VideoService = Awaited<ReturnType<typeof createVideoService>>
 
 interface VideoServiceOptions {
   store: Store
+  secretBox: SecretBox
   ledger: Pick<Ledger, 'reserve' | 'forget' | 'node' | 'reportSuspended'>
   media: MediaStore
   download: Download
@@ -92,7 +94,12 @@ export async function createVideoService (options: VideoServiceOptions) {
   const shared = { rows, findJob, registry, waiters, onError, closing: closing.signal }
   const videos = createVideos({ ...options, ...shared, webhookOrigins })
   const webhooks = startWebhookDelivery({
-    store, log, trustedOrigins: webhookOrigins, everyMs: timing.webhookMs, network: options.webhookNetwork
+    store,
+    secretBox: options.secretBox,
+    log,
+    trustedOrigins: webhookOrigins,
+    everyMs: timing.webhookMs,
+    network: options.webhookNetwork
   })
   let closed: Promise<void> | undefined
 

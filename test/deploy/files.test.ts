@@ -85,7 +85,7 @@ t.test('the compose file follows its specification, and its nodes can neither wr
     t.ok(Number.parseInt(node.stop_grace_period) >= drainS + afterDrainS)
     t.ok(node.volumes.includes('./config:/etc/tollgate:ro'))
     t.ok(existsSync(join(root, 'deploy/config', node.environment.TOLLGATE_CONFIG.replace('/etc/tollgate/', ''))))
-    t.notOk(Object.keys(node.environment).some(name => /_KEY$/.test(name) && name !== 'TOLLGATE_ADMIN_KEY'),
+    t.notOk(Object.keys(node.environment).some(name => /_KEY$/.test(name) && !/^TOLLGATE_(ADMIN|SECRET)_KEY$/.test(name)),
       'the keys of all providers come from one file')
     t.strictSame(node.build.args, ['NODE_IMAGE'], 'the image that the Dockerfile names, unless another is asked for')
   }

@@ -154,6 +154,12 @@ export function signingKey (text: string): string {
   throw new RangeError('must have 16–1024 characters')
 }
 
+/** Parses a key that encrypts. */
+export function secretKey (text: string): string {
+  if (text.length >= 32 && text.length <= 1024) return text
+  throw new RangeError('must have 32–1024 characters, e.g. what `openssl rand -base64 32` prints')
+}
+
 /** Parses a list of proxies: addresses, networks, or names of kinds of networks. */
 export function proxies (text: string): string[] {
   const proxies = list(text)

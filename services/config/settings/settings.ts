@@ -45,6 +45,9 @@ export const variables = {
     'database of keys, accounts and jobs: `sqlite:<file>` or `postgres://…`'),
   TOLLGATE_STARTING_CREDIT: variable(parse.nanoUsd, '10', 'credit of the first account in USD'),
   TOLLGATE_ADMIN_KEY: secret(parse.adminKey, 'admin key in addition to those in the database'),
+  TOLLGATE_SECRET_KEY: secret(parse.secretKey, 'key that encrypts [the secrets in the database](docs/secrets.md), ' +
+    'so that a copy of it has none: 32 characters or more'),
+  TOLLGATE_SECRET_KEY_PREVIOUS: secret(parse.secretKey, 'another such key, which only decrypts: the previous or the next one'),
   TOLLGATE_BODY_LIMIT: variable(parse.bytes, '32MiB', 'largest request body, decompressed; text completions and ' +
     'images take at most 8 MiB, other requests without messages 1 MiB'),
   TOLLGATE_BODY_BUDGET: optional(parse.manyBytes, 'an eighth of the heap', 'bytes of bodies that a node holds at the same ' +
@@ -198,6 +201,7 @@ export function readSettings (env: NodeJS.ProcessEnv, directory: string = proces
     discover: values.TOLLGATE_DISCOVER,
     publicBaseUrl: values.PUBLIC_BASE_URL,
     adminKey: values.TOLLGATE_ADMIN_KEY,
+    secretKeys: { current: values.TOLLGATE_SECRET_KEY, previous: values.TOLLGATE_SECRET_KEY_PREVIOUS },
     trustedProxies: values.TOLLGATE_TRUST_PROXY ?? [],
     trustedOrigins: values.TOLLGATE_TRUSTED_ORIGINS ?? [],
     webhookOrigins: values.TOLLGATE_WEBHOOK_ORIGINS ?? [],

@@ -1,6 +1,7 @@
 import type { Network } from '../../media/public-connector.ts'
 import type { Log } from '../../shared/log.ts'
 import { periodically } from '../../shared/timers.ts'
+import type { SecretBox } from '../../store/secret-box.ts'
 import type { Store } from '../../store/store.ts'
 import { createDelivery, type DueMessage } from '../../webhooks/deliver.ts'
 import { createPoster, type Receiver } from '../../webhooks/post.ts'
@@ -10,6 +11,7 @@ export type WebhookDelivery = ReturnType<typeof startWebhookDelivery>
 
 interface WebhookDeliveryOptions {
   store: Store
+  secretBox: SecretBox
   log: Log
   /** Origins that may be private or plain HTTP. */
   trustedOrigins: readonly string[]
@@ -26,7 +28,7 @@ const atOncePerAccount = 4
 
 /** Delivers the webhooks of jobs, whichever node has ended them. */
 export function startWebhookDelivery (
-  { store, log, trustedOrigins, everyMs, network = {} }: WebhookDeliveryOptions
+  { store, secretBox, log, trustedOrigins, everyMs, network = {} }: WebhookDeliveryOptions
 ) {
   const poster = createPoster({ trustedOrigins, network })
   const delivery = createDelivery<DueWebhook>({
@@ -49,7 +51,7 @@ export function startWebhookDelivery (
   })
 
   async function receiverOf ({ account, url }: DueWebhook): Promise<Receiver> {
-    const { current, previous } = await webhookSecrets(store, account, store.clock())
+    const { current, previous } = await webhookSecrets(store, secretBox, account, store.clock())
     return { url, secrets: previous === null ? [current] : [current, previous] }
   }
 

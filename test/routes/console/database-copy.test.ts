@@ -1,7 +1,9 @@
 import { createCipheriv, createHmac, hash, randomBytes } from 'node:crypto'
 import t from 'tap'
+import { createUrlSigner } from '../../../services/media/url-signer.ts'
 import type { Store } from '../../../services/store/store.ts'
 import { forEachEngine } from '../../engines.ts'
+import { buildGateway } from '../../helper.ts'
 import { adminKey } from '../admin/helper.ts'
 import { openBrowser, startConsole } from './browser.ts'
 
@@ -25,6 +27,7 @@ function sealed (key: string, value: object): string {
   return [header, '', iv.toString('base64url'), text, cipher.getAuthTag().toString('base64url')].join('.')
 }
 
+const secretKey = 'a key of this test, which no database has'
 const env = (databaseUrl: string) => ({ DATABASE_URL: databaseUrl, TOLLGATE_ADMIN_KEY: adminKey })
 
 forEachEngine(t, 'who reads the database can forge neither a session nor its token', async (t, { open, url: databaseUrl }) => {
@@ -67,4 +70,38 @@ forEachEngine(t, 'who reads the database can forge neither a session nor its tok
       t.notOk(shown.includes(hash('sha256', text, encoding)), 'the admin key cannot be guessed offline')
     }
   }
+})
+
+forEachEngine(t, 'with a key in the environment, a copy of the database signs nothing', async (t, { open, url }) => {
+  const before = await buildGateway(t, { env: env(url) })
+  const webhookSecret = async ({ app }: Pick<typeof before, 'app'>, path = '', method: 'GET' | 'POST' = 'GET') =>
+    (await app.inject({
+      url: `/admin/accounts/default/webhook-secret${path}`, method, headers: { authorization: `Bearer ${adminKey}` }
+    })).json()
+  const { secret: first } = await webhookSecret(before)
+  const media = {
+    id: 'a', extension: 'png', mime: 'image/png', bytes: 1, width: 1, height: 1, createdAt: 0, expiresAt: 1_000_000
+  }
+  const signed = before.app.media.url(media, '')
+  const readable = await textsIn(await open())
+  t.ok(readable.includes(first), 'without a key, it can')
+
+  const { app } = await buildGateway(t, { env: { ...env(url), TOLLGATE_SECRET_KEY: secretKey } })
+  t.equal((await webhookSecret({ app })).secret, first, 'what was there before stays valid')
+  t.equal(app.media.url(media, ''), signed)
+  const { secret: second } = await webhookSecret({ app }, '/rotate', 'POST')
+  const texts = await textsIn(await open())
+  const shown = texts.join('\n')
+  for (const secret of [first, second]) t.notOk(shown.includes(secret.replace('whsec_', '')))
+  const signature = new URL(signed, 'http://a').searchParams.get('sig') ?? ''
+  const made = texts.filter(text => createUrlSigner([text]).sign('a', '1000') === signature)
+  t.strictSame(made, [])
+  const madeBefore = readable.filter(text => createUrlSigner([text]).sign('a', '1000') === signature)
+  t.equal(madeBefore.length, 1, 'without a key, it could')
+
+  const message = /encrypted with the key [0-9a-f]{12}; none is set\. Set TOLLGATE_SECRET_KEY/
+  await t.rejects(buildGateway(t, { env: env(url) }), { message })
+  const other = { ...env(url), TOLLGATE_SECRET_KEY: 'another key of 32 characters or more' }
+  await t.rejects(buildGateway(t, { env: other }), { message: /encrypted with the key [0-9a-f]{12}; set are [0-9a-f]{12}\./ })
+  await buildGateway(t, { env: { ...other, TOLLGATE_SECRET_KEY_PREVIOUS: secretKey } })
 })

@@ -77,7 +77,7 @@ t.test('an operator sees the state of webhooks, without the secrets in their URL
   t.match(metrics.body, /tollgate_webhook_attempts_total\{outcome="delivered"\} 1/)
 })
 
-t.test('a secret is replaced with an overlap, which is recorded without it', async t => {
+t.test('a secret is replaced with an overlap; that and each reading are recorded without it', async t => {
   const { gateway, origin, arrived } = await start(t)
   const path = '/accounts/default/webhook-secret'
   const first = await admin(gateway, path)
@@ -94,7 +94,9 @@ t.test('a secret is replaced with an overlap, which is recorded without it', asy
   t.equal((await admin(gateway, '/accounts/none/webhook-secret')).status, 404)
   t.equal((await admin(gateway, '/accounts/none/webhook-secret/rotate', 'POST')).status, 404)
   const audit = await admin(gateway, '/audit')
-  t.match(audit.body.data[0], { action: 'account.rotate_webhook_secret', target: 'account:default' })
+  const target = 'account:default'
+  const read = { action: 'account.read_webhook_secret', target, actor: 'env' }
+  t.match(audit.body.data.slice(0, 3), [{ action: 'account.rotate_webhook_secret', target }, read, read])
   t.notMatch(audit.text, 'whsec_')
 })
 

@@ -7,6 +7,7 @@ import type { Ledger, Posting } from '../../../services/ledger/ledger.ts'
 import { createAdministration } from '../../../services/admin/administration.ts'
 import type { Administration } from '../../../services/admin/administration.ts'
 import type { Store } from '../../../services/store/store.ts'
+import { secretBox } from '../../secret-box.ts'
 
 /** An administration next to a gateway that serves requests from the same store. */
 export interface TestAdministration extends Administration {
@@ -28,7 +29,8 @@ export async function openAdministration (t: Test, store: Store): Promise<TestAd
   const ledger = createLedger({ store })
   t.teardown(() => ledger.close())
   const [keys, accounts] = [createKeys(store), createAccounts(store)]
-  const administration = createAdministration({ actor: { id: 'cli:tester', label: null, role: 'owner', account: null }, store, keys, accounts, ledger })
+  const actor = { id: 'cli:tester', label: null, role: 'owner', account: null } as const
+  const administration = createAdministration({ actor, store, secretBox, keys, accounts, ledger })
   let requests = 0
   return {
     ...administration,

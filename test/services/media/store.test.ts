@@ -6,6 +6,7 @@ import { createUrlSigner, sharedSigningKey } from '../../../services/media/url-s
 import { forEachEngine } from '../../engines.ts'
 import { bytesOf, createWorld, hourMs } from './helper.ts'
 import { bombOf, inPieces, mp4Of, pngOf } from './samples.ts'
+import { secretBox } from '../../secret-box.ts'
 
 const image = { kind: 'image', account: 'a' } as const
 const video = { kind: 'video', account: 'a' } as const
@@ -181,8 +182,8 @@ t.test('accepts URLs signed with the previous key after a rotation', async t => 
 
 forEachEngine(t, 'nodes on one database share a signing key', async (t, database) => {
   const stores = await Promise.all([1, 2, 3].map(() => database.open()))
-  const keys = await Promise.all(stores.map(store => sharedSigningKey(store)))
+  const keys = await Promise.all(stores.map(store => sharedSigningKey(store, secretBox)))
   t.match(keys[0], /^[\w-]{43}$/)
   t.same(new Set(keys).size, 1)
-  t.equal(await sharedSigningKey(await database.open()), keys[0])
+  t.equal(await sharedSigningKey(await database.open(), secretBox), keys[0])
 })

@@ -28,6 +28,7 @@ import type { FaultyParty, Job } from '../../../services/videos/job.ts'
 import { columns, toJob, type JobRow } from '../../../services/videos/job-row.ts'
 import { modelFromCatalogue } from '../../../services/catalogue/models.ts'
 import { keepOpen } from '../../keep-open.ts'
+import { secretBox } from '../../secret-box.ts'
 
 export const creditNano = 1_000_000_000_000
 const secondNano = 100_000_000
@@ -157,6 +158,7 @@ export async function startStudio (t: Test, store: Store, options: StudioOptions
   }
   const service = await createVideoService({
     store,
+    secretBox,
     ledger,
     media,
     download: options.download ?? (async () => (async function * () { yield twoSeconds })()),

@@ -15,6 +15,7 @@ import { forEachEngine } from '../../../engines.ts'
 import { createBooks } from '../../ledger/helper.ts'
 import { internetOf, startPlainSite, startSite, type Site } from '../../media/web.ts'
 import { sampleJob } from '../jobs.ts'
+import { secretBox } from '../../../secret-box.ts'
 
 const log = { info () {}, warn () {}, error () {} }
 const network = internetOf({ 'cdn.example': ['127.0.0.1'], 'other.example': ['127.0.0.1'], 'private.example': ['10.0.0.1'] })
@@ -42,7 +43,7 @@ async function setUp (open: () => Promise<Store>) {
     },
     deliver (t: Test, options: { network?: Network, trustedOrigins?: string[] } = {}) {
       const given = { trustedOrigins: [], network, ...options }
-      const delivery = startWebhookDelivery({ store, log, everyMs: 5, ...given })
+      const delivery = startWebhookDelivery({ store, secretBox, log, everyMs: 5, ...given })
       t.teardown(() => delivery.close())
       return delivery
     }
@@ -77,7 +78,7 @@ forEachEngine(t, 'the end of a job is told once, by one of many nodes, with its 
   t.match(webhook, { url, type: 'video.completed', attempts: 1, nextAttemptAt: null, lastError: null })
   t.equal(received.length, 1)
   const { body = '', headers = {} } = received[0] ?? {}
-  const { current } = await webhookSecrets(store, 'acme', store.clock())
+  const { current } = await webhookSecrets(store, secretBox, 'acme', store.clock())
   t.strictSame(new Judge(current).verify(body, headers), {
     object: 'event', id: webhook?.id, type: 'video.completed', created_at: 5, data: { id: job.id }
   })
@@ -182,8 +183,8 @@ forEachEngine(t, 'a server that does not answer delays no other account', async 
 forEachEngine(t, 'both secrets sign while one is replaced', async (t, { open }) => {
   const { store, add, end, deliver } = await setUp(open)
   const { received, url } = await startReceiver(t, [])
-  const { current: old } = await webhookSecrets(store, 'acme', store.clock())
-  const { current } = await store.transaction(queries => rotateWebhookSecret(queries, 'acme', store.clock()))
+  const { current: old } = await webhookSecrets(store, secretBox, 'acme', store.clock())
+  const { current } = await store.transaction(queries => rotateWebhookSecret(queries, secretBox, 'acme', store.clock()))
   await end(await add(url))
   deliver(t)
   await until(() => received.length === 1)
