@@ -20,6 +20,10 @@ const idleInTransactionTimeoutMs = 5_000
  */
 export function readPostgresAddress (url: string): PostgresAddress {
   const [base = '', query = ''] = url.split(/\?(.*)/s)
+  const hosts = base.split('/')[2]?.split('@').at(-1) ?? ''
+  if (hosts.includes(',')) {
+    throw new Error('The database address has several hosts; give one that always leads to the primary')
+  }
   const params = new URLSearchParams(query)
   const take = (name: string, of: keyof typeof defaults) => takeNumber(params, name, defaults[of], most[of])
   const connections = take('pool', 'connections')

@@ -63,19 +63,12 @@ function createClient (address: PostgresAddress, timeoutMs: number): Client {
     client.on('error', () => {})
     return client
   } catch (error) {
-    throw new Error(addressProblem(address, error))
+    if (error instanceof Error && 'path' in error) {
+      throw new Error(`A file that the database address names cannot be read: ${error.message}`)
+    }
+    // The error itself may repeat the address, with its password.
+    throw new Error('The database address is not of the form postgres://user:password@host:port/database')
   }
-}
-
-/** The error itself may repeat the address, with its password. */
-function addressProblem ({ config: { connectionString = '' } }: PostgresAddress, error: unknown): string {
-  if (error instanceof Error && 'path' in error) {
-    return `A file that the database address names cannot be read: ${error.message}`
-  }
-  if (/@[^/?]*,/.test(connectionString)) {
-    return 'The database address has several hosts; give one that always leads to the primary'
-  }
-  return 'The database address is not of the form postgres://user:password@host:port/database'
 }
 
 async function prepareOver (

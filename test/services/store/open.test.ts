@@ -42,6 +42,8 @@ t.test('other addresses are refused without revealing passwords', async (t) => {
 t.test('an invalid postgres address is refused without revealing its password', async (t) => {
   const wrong = {
     'postgres://user:secret@host:port/database': /of the form postgres:/,
+    'postgres://user:secret@one,two/database?target_session_attrs=read-write': /several hosts; give one that/,
+    'postgres://user:secret@127.0.0.1/database?sslrootcert=/nowhere/ca.pem': /names cannot be read: ENOENT.*ca\.pem/,
     'postgres://user:secret@127.0.0.1/database?pool=0': /`pool` must be a whole number from 1 to 1000/,
     'postgres://user:secret@127.0.0.1/database?pool=many': /`pool` must be/,
     'postgres://user:secret@127.0.0.1/database?connect_timeout=1.5': /`connect_timeout` must be/,

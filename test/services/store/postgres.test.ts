@@ -196,7 +196,8 @@ t.test('start-up does not wait for a server that refuses, and reports why withou
   const { password, pathname } = new URL(url)
   const refused = {
     [url.replace(password, 'wrong')]: /^Postgres at 127\.0\.0\.1:\d+ refuses: password authentication failed/,
-    [url.replace(`${pathname}?`, '/nowhere?')]: /refuses: database "nowhere" does not exist/
+    [url.replace(`${pathname}?`, '/nowhere?')]: /refuses: database "nowhere" does not exist/,
+    [`${url}&sslmode=require`]: /refuses: The server does not support SSL connections/
   }
   for (const [address, message] of Object.entries(refused)) {
     const error: unknown = await openPostgres(address, { log }).catch((error: unknown) => error)
