@@ -6,6 +6,9 @@ import { assertBooks, createCluster, posting, reservation, rowOf } from './helpe
 
 const usd = 1_000_000_000
 
+/** More than the free pages of a file have room for. */
+const longName = 'a/model'.repeat(1_000)
+
 type Change = (store: Store) => Promise<unknown>
 
 /** Settles twenty requests of two accounts while the database refuses, until `restore` lets it book again. */
@@ -19,7 +22,7 @@ async function outlives (
   await time.advance(20)
   const holds = await Promise.all(reserved)
   await refuse(store)
-  for (const hold of holds) hold.settle(posting(60))
+  for (const hold of holds) hold.settle(posting(60, { model: longName }))
   await time.advance(3_000)
   t.equal(ledger.unflushedCount, 20)
   t.ok(ledger.outageMs > 2_000, `an outage of ${ledger.outageMs} ms`)
@@ -49,6 +52,15 @@ forEachEngine(t, 'a constraint that no entry meets costs no settlement', async (
       store => store.run('alter table entry drop constraint no_entry'))
   }
 })
+
+for (const [problem, refuse, restore] of [
+  ['read-only', 'pragma query_only = on', 'pragma query_only = off'],
+  ['full', 'pragma max_page_count = 1', 'pragma max_page_count = 100000']
+] as const) {
+  t.test(`a ${problem} SQLite file costs no settlement`, async t => {
+    await outlives(t, await createDatabase(t, 'sqlite'), store => store.run(refuse), store => store.run(restore))
+  })
+}
 
 for (const state of ['42501', 'XX000', '42P05', '0A000', '99999']) {
   t.test(`the error ${state} of Postgres costs no settlement`, async t => {
