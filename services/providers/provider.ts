@@ -100,6 +100,9 @@ export interface ResponsesCall extends ChatCall {
   keepsReasoning: boolean
 }
 
+/** The most tokens of a prompt with its answer, and of an answer; absent: not known. */
+export interface ServerLimits { contextWindow?: number, maxOutput?: number }
+
 /** Text generation at one upstream. All methods throw UpstreamError. */
 export interface ChatApi {
   chat (call: ChatCall): Promise<ChatAnswer>
@@ -121,6 +124,8 @@ export interface ChatApi {
     call: Pick<MessagesCall, 'original' | 'model' | 'versionHeaders' | 'signal'>
   ) => Promise<number>
   models?: (signal: AbortSignal) => Promise<string[]>
+  /** What the server has said of the lengths that a model takes. Absent: it never does. */
+  limitsOf?: (model: string) => ServerLimits
   /** What it would not do of a request, by the parameters alone. Absent: it takes all of them. */
   unmet?: (request: ChatCompletionRequest, model: string) => UnmetParameters
 }

@@ -1,5 +1,6 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import { isText } from '../../shared/json.ts'
+import { outputLimitOf } from '../../shared/request-fields.ts'
 import { isEventStream, notAStream, objectOf, parseAnswer, readObject, readText } from '../../upstream/answer-body.ts'
 import { recordChoices } from '../generated-text.ts'
 import type { ChatAnswer, ChatApi, ChatCall, MessagesCall, NativeAnswer, Upstream } from '../provider.ts'
@@ -9,7 +10,8 @@ import { toCompletion } from './completion.ts'
 import { readAnthropicError } from './errors.ts'
 import { countedBody, nativeBody } from './native-body.ts'
 import { relayMessage } from './relay.ts'
-import { toMessagesRequest, unmetByClaude } from './request.ts'
+import { limitInRefusal } from './limit-in-refusal.ts'
+import { toMessagesRequest, unmetByClaude, type Translation } from './request.ts'
 import { readMessageStream } from './stream.ts'
 import { chargedUsageOf, isSearchResult, noCounts, updateCounts, withSearches, type Counts } from './usage.ts'
 import { awaitedBy, type Exchange } from '../../upstream/exchange.ts'
@@ -28,7 +30,7 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
   const getHeaders = { ...(apiKey === null ? {} : { 'x-api-key': apiKey }), 'anthropic-version': version, ...own }
   const postHeaders = { 'content-type': 'application/json', ...getHeaders }
 
-  async function chat (call: ChatCall): Promise<ChatAnswer> {
+  async function send (call: ChatCall): Promise<Translation & { exchange: Exchange }> {
     const { body, dropped } = toMessagesRequest(call)
     const exchange = await connection.send({
       method: 'POST',
@@ -39,6 +41,22 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
       awaits: awaitedBy(call.request)
     })
     if (exchange.status !== 200) throw await readAnthropicError(exchange, apiKey)
+    return { body, dropped, exchange }
+  }
+
+  /** Sends a request; again with the limit that the server names, where it refuses one that no client set. */
+  async function sendWithin (call: ChatCall): Promise<Translation & { exchange: Exchange }> {
+    try {
+      return await send(call)
+    } catch (refusal) {
+      const limit = outputLimitOf(call.request) === null ? limitInRefusal(refusal) : null
+      if (limit === null || limit >= (call.outputLimit ?? Infinity)) throw refusal
+      return await send({ ...call, outputLimit: limit })
+    }
+  }
+
+  async function chat (call: ChatCall): Promise<ChatAnswer> {
+    const { body, dropped, exchange } = await sendWithin(call)
     const report = createReport(dropped)
     const counts = { ...noCounts, asksAnHour: cachesForAnHour(body) }
     if (body.stream !== true) return await readWhole(exchange, report, counts)

@@ -14,7 +14,7 @@ import type { MessagesRequest, TextBlock } from './wire.ts'
 
 type Asked = Pick<ChatCall, 'request' | 'model' | 'outputLimit' | 'maxOutput'>
 
-interface Translation { body: MessagesRequest, dropped: string[] }
+export interface Translation { body: MessagesRequest, dropped: string[] }
 
 /** Translates a chat request. Throws UpstreamError (400, not sent) for what has no equivalent. */
 export function toMessagesRequest (call: Asked): Translation {

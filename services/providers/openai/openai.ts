@@ -4,7 +4,11 @@ import { looksLikeEvents, maxAnswerBytes, objectOf, parseAnswer, readObject, toT
 import { awaitedBy, type Exchange } from '../../upstream/exchange.ts'
 import { readUpstreamError } from '../error-body.ts'
 import { recordChoices } from '../generated-text.ts'
-import type { ChatApi, ChatCall, CompletionCall, ProviderAnswer, ProviderCall, ProviderParts, Upstream } from '../provider.ts'
+import type {
+  ChatApi, ChatCall, CompletionCall, ProviderAnswer, ProviderCall, ProviderParts, ServerLimits, Upstream
+} from '../provider.ts'
+import { isAboutLength, isOwnLimit, limitsInRefusal, statedLimits } from '../server-limits.ts'
+import { createLru } from '../../shared/lru.ts'
 import { promptsOf } from '../../shared/request-fields.ts'
 import { createReport, recordUsage, statedName, type StreamReport } from '../report.ts'
 import { dialects, type Dialect } from './dialects.ts'
@@ -55,9 +59,13 @@ function mediaUrl (baseUrl: string, { mediaBase }: Dialect): string | null {
   return baseUrl.slice(0, baseUrl.length - mediaBase.replaces.length) + mediaBase.by
 }
 
+/** Clients can make up names of models; the least recently used are evicted. */
+const maxKnownModels = 5000
+const noLimits: ServerLimits = {}
+
 type Call = ProviderCall<ChatCall['request'] | CompletionCall['request']>
 
-interface Sent { answer: Promise<Exchange>, dropped: string[], hideUsage: boolean }
+interface Sent { exchange: Exchange, dropped: string[], hideUsage: boolean }
 
 /** Chat in OpenAI's wire format. Requests and answers pass as bytes unless something must change. */
 function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Dialect): ChatApi {
@@ -69,6 +77,12 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
 
   /** The dialects of models whose server takes only one name of the output limit, once it has said so. */
   const oneLimit = new Map<string, Dialect>()
+  /** What the server has said of each model. */
+  const serverLimits = createLru<ServerLimits>(maxKnownModels)
+
+  function learnLimits (model: string, limits: ServerLimits): void {
+    serverLimits.set(model, { ...serverLimits.get(model), ...limits })
+  }
 
   function headersFor ({ conversation }: Call): typeof postHeaders {
     const place = dialect.rules.conversation
@@ -77,48 +91,60 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
     return id === null ? postHeaders : { ...postHeaders, [place.header]: id }
   }
 
-  function send (path: string, call: Call, as: Dialect): Sent {
+  /** Throws UpstreamError for a refusal. */
+  async function send (path: string, call: Call, as: Dialect): Promise<Sent> {
     const { edits, dropped, hideUsage } = requestEdits(call, as)
     const body = call.text.with(edits)
     const headers = headersFor(call)
     const { request, signal } = call
-    const answer = connection.send({ method: 'POST', path, headers, body, signal, awaits: awaitedBy(request) })
-    return { answer, dropped, hideUsage }
+    const awaits = awaitedBy(request)
+    const exchange = await connection.send({ method: 'POST', path, headers, body, signal, awaits })
+    if (exchange.status !== 200) throw await readUpstreamError(exchange, apiKey)
+    return { exchange, dropped, hideUsage }
   }
 
-  /** Sends a refused request again, with one name of the output limit, where a server refuses two. */
-  async function sendNarrower (path: string, call: Call, refused: Exchange): Promise<Sent> {
-    const refusal = await readUpstreamError(refused, apiKey)
-    const isSettled = oneLimit.has(call.model) || dialect.limitFields.length === 1 || !('messages' in call.request)
-    if (isSettled || !isAboutLimitNames(refusal)) throw refusal
-    for (const name of ['max_completion_tokens', 'max_tokens'] as const) {
-      const narrower = { ...dialect, limitFields: [name] }
-      const again = send(path, call, narrower)
-      const exchange = await again.answer
-      if (exchange.status === 200) {
-        oneLimit.set(call.model, narrower)
-        return again
+  /** Sends a request; again, with one name of the output limit, where a server refuses two. */
+  async function sendByName (path: string, call: Call): Promise<Sent> {
+    const as = oneLimit.get(call.model) ?? dialect
+    try {
+      return await send(path, call, as)
+    } catch (refusal) {
+      if (as.limitFields.length === 1 || !('messages' in call.request) || !isAboutLimitNames(refusal)) throw refusal
+      for (const name of ['max_completion_tokens', 'max_tokens'] as const) {
+        const narrower = { ...dialect, limitFields: [name] }
+        try {
+          const sent = await send(path, call, narrower)
+          oneLimit.set(call.model, narrower)
+          return sent
+        } catch (error) {
+          if (!isAboutLimitNames(error)) throw error
+        }
       }
-      const error = await readUpstreamError(exchange, apiKey)
-      if (!isAboutLimitNames(error)) throw error
+      throw refusal
     }
-    throw refusal
+  }
+
+  /** Sends a request; again, without a limit that the gateway has set, where a server refuses that. */
+  async function sendWithin (path: string, call: Call): Promise<Sent & { isUnlimited: boolean }> {
+    try {
+      return { ...await sendByName(path, call), isUnlimited: false }
+    } catch (refusal) {
+      if (!isOwnLimit(call) || !(refusal instanceof UpstreamError) || !isAboutLength(refusal)) throw refusal
+      const sent = await sendByName(path, { ...call, outputLimit: null })
+      // Only now: the refusal may have been about something else that the client sent.
+      learnLimits(call.model, limitsInRefusal(refusal))
+      return { ...sent, isUnlimited: true }
+    }
   }
 
   async function post<Body, Chunk> (path: string, call: Call): Promise<ProviderAnswer<Body, Chunk>> {
-    let sent = send(path, call, oneLimit.get(call.model) ?? dialect)
-    let exchange = await sent.answer
-    if (exchange.status !== 200) {
-      sent = await sendNarrower(path, call, exchange)
-      exchange = await sent.answer
-    }
-    const { dropped, hideUsage } = sent
+    const { exchange, dropped, hideUsage, isUnlimited } = await sendWithin(path, call)
     const report = createReport(dropped)
     const fallback = fallbackHead(call)
     const form = { dialect, secret: apiKey, hideUsage, fallback, choices: choicesOf(call.request) }
     const isStream = call.request.stream === true
     const answer = isStream
-      ? await relayStream(exchange, report, { ...form, guard: guardOf(call, dialect) })
+      ? await relayStream(exchange, report, { ...form, guard: guardOf(call, dialect, isUnlimited) })
       : await exchange.read(maxAnswerBytes)
     if (!(answer instanceof Uint8Array)) return { kind: 'bytes', events: answer, report }
     // A string, because Node.js writes head and body in one packet only if the body is one.
@@ -134,17 +160,29 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
     stopsOnDisconnect: dialect.stopsOnDisconnect,
     responsesOnly: dialect.responsesOnly ?? undefined,
     responses: dialect.responses
-      ? createResponsesApi({ connection, headers: postHeaders, dialect, secret: apiKey })
+      ? createResponsesApi({
+        connection,
+        headers: postHeaders,
+        dialect,
+        secret: apiKey,
+        onLimitRefused: (model, refusal) => learnLimits(model, limitsInRefusal(refusal))
+      })
       : undefined,
     unmet: (request, model) => unmetParameters(request, model, dialect),
+    limitsOf: model => serverLimits.get(model) ?? noLimits,
     complete: dialect.completions ? call => post('/completions', call) : undefined,
     async models (signal) {
       const exchange = await connection.send({ method: 'GET', path: '/models', headers: ownHeaders, signal })
       if (exchange.status !== 200) throw await readUpstreamError(exchange, apiKey)
       const list = await readObject(exchange)
-      const ids = (Array.isArray(list.data) ? list.data : []).map(model => model?.id).filter(isText)
       const { modelPrefix: prefix } = dialect
-      return ids.map(name => name.startsWith(prefix) ? name.slice(prefix.length) : name)
+      return (Array.isArray(list.data) ? list.data : []).filter(isObject).flatMap(model => {
+        const { id } = model
+        if (!isText(id)) return []
+        const name = id.startsWith(prefix) ? id.slice(prefix.length) : id
+        learnLimits(name, statedLimits(model))
+        return [name]
+      })
     }
   }
 }
@@ -153,14 +191,19 @@ const refusedName =
   /\b(not (supported|permitted|allowed)|un(supported|known|recogni[sz]ed|expected)|extra|both|same time|only one|instead)\b/i
 
 /** Whether a server refuses a name of the output limit, or two at once, and not its value. */
-function isAboutLimitNames ({ message, details: { status } }: UpstreamError): boolean {
+function isAboutLimitNames (error: unknown): boolean {
+  if (!(error instanceof UpstreamError)) return false
+  const { message, details: { status } } = error
   return (status === 400 || status === 422) && /max_(completion_)?tokens/.test(message) && refusedName.test(message)
 }
 
-function guardOf ({ request, held }: Call, { outputGuard }: Dialect): StreamGuard | null {
+function guardOf (
+  { request, held }: Call, { outputGuard }: Dialect, isUnlimited: boolean
+): StreamGuard | null {
+  const kind = outputGuard ?? (isUnlimited ? 'by-text' : null)
   // With `echo`, the stream has the prompt as well.
-  if (outputGuard === null || held == null || Reflect.get(request, 'echo') === true) return null
-  const output = new OutputGuard(outputGuard, held.tokens, choicesOf(request))
+  if (kind === null || held == null || Reflect.get(request, 'echo') === true) return null
+  const output = new OutputGuard(kind, held.tokens, choicesOf(request))
   return { output, estimate: report => held.estimate(request, report) }
 }
 

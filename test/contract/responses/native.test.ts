@@ -143,6 +143,14 @@ t.test('without a limit of the client, the provider gets that of the hold', asyn
   t.equal(lastBody(shop).max_output_tokens, 1000)
 })
 
+t.test('a limit that the client did not set is left out where the provider refuses it', async t => {
+  const shop = await openShop(t, { model: { maxOutput: 1000 } })
+  shop.upstream.script(refusal(400, { message: 'max_output_tokens is too large. This model\'s context length is 900.' }))
+  const response = await shop.client.responses.create({ model, input: 'x' })
+  t.equal(response.status, 'completed')
+  t.equal(lastBody(shop).max_output_tokens, undefined)
+})
+
 t.test('a stream that breaks ends with response.failed, and what was delivered is charged', async t => {
   const shop = await openShop(t)
   const { gateway, upstream } = shop

@@ -4,6 +4,7 @@ import { awaitedBy, type Connection, type Exchange } from '../../../upstream/exc
 import { readUpstreamError } from '../../error-body.ts'
 import type { ChatApi, NativeAnswer, ResponsesCall } from '../../provider.ts'
 import { createReport } from '../../report.ts'
+import { isAboutLength, isOwnLimit } from '../../server-limits.ts'
 import type { Dialect } from '../dialects.ts'
 import { responseBody } from './body.ts'
 import { recordResponse, relayResponse } from './read-response.ts'
@@ -14,16 +15,18 @@ interface Responder {
   dialect: Dialect
   /** Masked in errors. */
   secret: string | null
+  /** Receives the refusal of a limit that the gateway has set, once the server has answered without it. */
+  onLimitRefused: (model: string, refusal: UpstreamError) => void
 }
 
 /** OpenAI's Responses API, whole or streamed. Source: openai@7.55.0, resources/responses. */
 export function createResponsesApi (
-  { connection, headers, dialect, secret }: Responder
+  { connection, headers, dialect, secret, onLimitRefused }: Responder
 ): NonNullable<ChatApi['responses']> {
   /** Models that have refused to encrypt their reasoning, because they have none. */
   const withoutReasoning = new Set<string>()
 
-  /** Sends a request; once more without asking for reasoning, where a model has none. */
+  /** Sends a request; again without what the gateway adds and the server refuses: reasoning, a limit. */
   async function send (
     call: ResponsesCall, reasons = !withoutReasoning.has(call.model)
   ): Promise<{ exchange: Exchange, dropped: string[] }> {
@@ -34,6 +37,13 @@ export function createResponsesApi (
     })
     if (exchange.status === 200) return { exchange, dropped }
     const refusal = await readUpstreamError(exchange, secret)
+    // Here the model's own limit is sent too.
+    const outputLimit = call.outputLimit ?? call.maxOutput ?? null
+    if (isOwnLimit({ ...call, outputLimit }) && isAboutLength(refusal)) {
+      const sent = await send({ ...call, outputLimit: null, maxOutput: null }, reasons)
+      onLimitRefused(call.model, refusal)
+      return sent
+    }
     if (!addsReasoning || !isAboutReasoning(refusal)) throw refusal
     const sent = await send(call, false)
     // Recorded only after the retry succeeded: the refusal may have been about an item that the client sent.
