@@ -21,9 +21,9 @@ const shares = { minimal: 0.1, low: 0.2, medium: 0.5, high: 0.8, xhigh: 0.8, max
 
 /** Thinking as requested, or Anthropic's own `thinking` field; adds to `dropped` what the model lacks. */
 export function readThinking (question: Question, dropped: Set<string>): Thought {
-  const { request, traits } = question
+  const { request, traits, maxTokens } = question
   const own = ownThinking(request)
-  if (own !== null) return { thinking: own }
+  if (own !== null) return thinkingWithin(own, maxTokens)
   const { reasoning_effort: effort } = request
   if (effort === undefined || effort === null) return {}
   if (effort === 'none') return withoutThinking(traits, dropped)
@@ -34,6 +34,12 @@ export function readThinking (question: Question, dropped: Set<string>): Thought
   if (budget !== null) return { thinking: { type: 'enabled', budget_tokens: budget } }
   dropped.add('reasoning_effort')
   return {}
+}
+
+/** No more thoughts than the limit, which may be the gateway's; none if it leaves no room for them. */
+function thinkingWithin (thinking: Thinking, maxTokens: number): Thought {
+  if (thinking.type !== 'enabled' || thinking.budget_tokens < maxTokens) return { thinking }
+  return maxTokens > leastBudget ? { thinking: { ...thinking, budget_tokens: maxTokens - 1 } } : {}
 }
 
 /** Whether the model will think; sampling parameters are then refused. */

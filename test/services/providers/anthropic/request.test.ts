@@ -289,3 +289,10 @@ t.test('cache breakpoints pass unchanged, wherever they stand', async t => {
   const odd = accepted({ messages: [{ role: 'user', content: 'A', ...{ cache_control: { type: 'ephemeral', ttl: '24h' } } }] })
   t.match(odd, { body: { messages: [{ content: [{ cache_control: { type: 'ephemeral' } }] }] }, dropped: ['cache_control.ttl'] })
 })
+
+t.test('a budget of thoughts stays below a limit that the gateway sets, and is left out of a short one', async t => {
+  const thinking = { type: 'enabled', budget_tokens: 100_000 }
+  const thinkingWithin = (outputLimit: number) => bodyOf({ thinking }, 'claude-sonnet-4-5', { outputLimit }).thinking
+  t.same(thinkingWithin(5000), { type: 'enabled', budget_tokens: 4999 })
+  t.equal(thinkingWithin(1000), undefined)
+})
