@@ -8,16 +8,18 @@ import { createLru } from '../shared/lru.ts'
 import { outputLimitOf, promptsOf } from '../shared/request-fields.ts'
 import type { Charge, Quote } from './charge.ts'
 import { estimateWithin } from './estimate-usage.ts'
-import { maxCost, type MaxCost } from './max-cost.ts'
+import { maxCost, type MaxCost, type TokenLimits } from './max-cost.ts'
+import type { PromptSize } from './prompt-size.ts'
 import { reportedSum } from './provider-cost.ts'
 import { costsNothing, serviceTierPriceOf, tokenCostNano, tokenPriceOf, type TokenPrice } from './token-price.ts'
 
 export interface ChatSale {
   request: ChatCompletionRequest | CompletionRequest
-  /** The length of the request as received. */
-  bodyBytes: number
-  model: ModelConfig
-  /** What the model costs at this candidate. */
+  prompt: PromptSize
+  model: Pick<ModelConfig, 'id'>
+  /** How long prompts and answers may be at this candidate. */
+  limits: TokenLimits
+  /** What the model costs there. */
   price: Price | null
   /** What the payer has; read only if the client set no limit. */
   means: () => AccountMeans | Promise<AccountMeans>
@@ -29,6 +31,8 @@ export interface ChatSale {
   searches?: boolean
   /** Whether a part of the prompt is put into a cache for an hour. */
   longCache?: boolean
+  /** The tokens of thoughts beyond the output limit; 0 by default. */
+  thoughtTokens?: number
   /** The most that the request may cost; absent or null: no limit. */
   ceilingNano?: number | null
   /** The price that savings are measured against; absent or null: none are. */
@@ -69,10 +73,19 @@ interface Prices { standard: TokenPrice, asked: TokenPrice | null, searchNano: n
 function quoteWith (
   sale: ChatSale, { standard, asked, searchNano }: Prices, means: AccountMeans, expectedTokens: number
 ): ChatQuote {
-  const { request, bodyBytes, model, searches = false, longCache = false } = sale
+  const { request, prompt, limits, searches = false, longCache = false, thoughtTokens = 0 } = sale
   const ceilingNano = sale.ceilingNano == null ? null : sale.ceilingNano - searchNano
   const input = {
-    request, bodyBytes, model, price: standard, searches, longCache, means, expectedTokens, ceilingNano
+    request,
+    prompt,
+    limits,
+    price: standard,
+    searches,
+    longCache,
+    thoughtTokens,
+    means,
+    expectedTokens,
+    ceilingNano
   }
   const usual = maxCost(input)
   // A provider may serve the standard tier instead, which its answer says.
@@ -80,7 +93,7 @@ function quoteWith (
   const { amountNano, outputLimit, outputTokens: tokens } = most
   const maxNano = Math.min(amountNano + searchNano, Number.MAX_SAFE_INTEGER)
   const held: HeldOutput = {
-    tokens, estimate: (request, report) => estimateWithin(request, report, model, tokens)
+    tokens, estimate: (request, report) => estimateWithin(request, report, limits, tokens)
   }
   return toQuote(sale, standard, { maxNano, outputLimit, held })
 }
@@ -140,7 +153,7 @@ interface Terms { standard: TokenPrice, maxNano: number, cost: Price | null }
 function chargeFor (
   sale: ChatSale, { standard, maxNano, cost }: Terms, report: StreamReport
 ): Charge | Promise<Charge> {
-  const { request, model, lengths } = sale
+  const { request, model, limits, lengths } = sale
   const calls = report.calls ?? [{ request, report }]
   const counted: Used[] = []
   let isEstimated = false
@@ -157,7 +170,7 @@ function chargeFor (
     return withCosts(toCharge(counted, costNano, isPartial), sale, cost, counted)
   }
   return Promise.all(calls.map(async ({ request, report }): Promise<Used> => {
-    return { usage: await estimateWithin(request, report, model), serviceTier: report.serviceTier }
+    return { usage: await estimateWithin(request, report, limits), serviceTier: report.serviceTier }
   })).then(estimates => {
     const charge = withCosts(toCharge(estimates, costNano, true), sale, cost, estimates)
     const countedNano = sumOf(counted, costNano)

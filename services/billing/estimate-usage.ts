@@ -50,17 +50,20 @@ export async function estimatePrompt (request: ChatCompletionRequest | Completio
   let other = 0
   for (const message of messages) {
     other += typicalTokens.message
-    texts.push(callsOf(message))
-    const { content } = message
-    if (typeof content === 'string') texts.push(content)
-    if (!Array.isArray(content)) continue
-    for (const part of content) {
-      if (part.type === 'text') texts.push(part.text)
-      else if (part.type === 'refusal') texts.push(part.refusal)
-      else other += await mediaTokens(part)
-    }
+    texts.push(...messageTexts(message))
+    if (!Array.isArray(message.content)) continue
+    for (const part of message.content) if (part.type !== 'text' && part.type !== 'refusal') other += await mediaTokens(part)
   }
-  return other + await countTokens(texts.filter(text => text !== '').join('\n'))
+  return other + await countTokens(texts.join('\n'))
+}
+
+/** What a message has of text, none of it empty. */
+export function messageTexts (message: ChatMessage): string[] {
+  const { content } = message
+  const texts = !Array.isArray(content)
+    ? [content ?? '']
+    : content.map(part => part.type === 'text' ? part.text : part.type === 'refusal' ? part.refusal : '')
+  return [callsOf(message), ...texts].filter(text => text !== '')
 }
 
 /** The calls of tools in an earlier answer, as text. */

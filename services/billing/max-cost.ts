@@ -1,12 +1,12 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
-import type { ChatMessage } from '../../schemas/openai/chat-messages.ts'
 import type { CompletionRequest } from '../../schemas/openai/completions.ts'
 import type { ModelConfig } from '../catalogue/types.ts'
 import type { AccountMeans, Ledger } from '../ledger/ledger.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { nanoFromPico } from '../shared/money.ts'
 import { outputLimitOf, promptsOf } from '../shared/request-fields.ts'
-import { legacyMaxTokens, mayHaveAudio, mediaBound, tokenBounds } from './token-guess.ts'
+import { mayHaveAudio, mostTokens, type PromptSize } from './prompt-size.ts'
+import { legacyMaxTokens, tokenBounds } from './token-guess.ts'
 import { highestRates, type Rates, type TokenPrice } from './token-price.ts'
 
 /** The most that a request may cost, and the output limit that keeps it there. */
@@ -18,35 +18,42 @@ export interface MaxCost {
   outputLimit: number | null
 }
 
-interface MaxCostInput {
+/** How long prompts and answers may be at a deployment. Null: not known. */
+export interface TokenLimits extends Pick<ModelConfig, 'contextWindow' | 'maxOutput'> {
+  /** Whether it has written more than it was allowed, so that holds cover the longest answer. */
+  ignoresLimit?: boolean
+}
+
+interface PromptCost {
   request: ChatCompletionRequest | CompletionRequest
-  /** The length of the body as received. */
-  bodyBytes: number
-  /** The bound of its prompt in tokens, if the caller has computed it for many models. */
-  promptTokens?: number
-  model: Pick<ModelConfig, 'contextWindow' | 'maxOutput'>
+  prompt: PromptSize
+  limits: TokenLimits
   price: TokenPrice
-  /** What the payer has, and the tokens that an answer may need; read only if the client set no limit. */
-  means: AccountMeans
-  expectedTokens: number
   /** Whether the provider searches the web, which adds what it finds to the prompt. */
   searches?: boolean
   /** Whether a part of the prompt is put into a cache for an hour. */
   longCache?: boolean
+}
+
+interface MaxCostInput extends PromptCost {
+  /** What the payer has, and the tokens that an answer may need; read only if the client set no limit. */
+  means: AccountMeans
+  expectedTokens: number
+  /** The tokens of thoughts beyond the output limit; 0 by default: the limit counts them too. */
+  thoughtTokens?: number
   /** The most that the request may cost; absent or null: no limit. */
   ceilingNano?: number | null
 }
 
-type PromptCost = Omit<MaxCostInput, 'means' | 'expectedTokens' | 'ceilingNano'>
-
 /** The bounds of what the prompt and each token of an answer cost. */
 function rateBounds (input: PromptCost) {
-  const { request, model } = input
-  const prompt = Math.min(input.promptTokens ?? promptBound(input), model.contextWindow ?? Infinity)
-  const rates = highestRates(input.price, prompt)
+  const { request, prompt, limits, searches = false } = input
+  const open = prompt.open + (searches ? tokenBounds.searches * promptsOf(request) : 0)
+  const tokens = mostTokens({ ...prompt, open }, limits.contextWindow)
+  const rates = highestRates(input.price, tokens)
   const { outputPico: textPico, audioOutputPico = 0 } = rates
   return {
-    inputNano: nanoFromPico(prompt * highestInput(rates, input)),
+    inputNano: nanoFromPico(tokens * highestInput(rates, input)),
     outputPico: wantsAudio(request) ? Math.max(textPico, audioOutputPico) : textPico
   }
 }
@@ -66,30 +73,42 @@ export function outputWithin (input: PromptCost, ceilingNano: number): number {
 
 /** The shortest output limit that is worth a call. */
 export const minOutput = 16
-/** The output limit of an unknown model. */
-const unknownMaxOutput = 32_768
+/** No model is known to write more in one answer. */
+const unknownMaxOutput = 131_072
 
-/** Bounds what a request may cost. The body has at least as many bytes as its text has tokens. */
+/** Bounds what a request may cost. */
 export function maxCost (input: MaxCostInput): MaxCost {
-  const { request, model, ceilingNano = null } = input
+  const { request, limits, thoughtTokens = 0, ceilingNano = null } = input
   const answers = answersOf(request)
   const { inputNano, outputPico } = rateBounds(input)
   const limit = outputLimitOf(request)
-  const modelMax = model.maxOutput ?? model.contextWindow
+  const longest = limits.maxOutput ?? limits.contextWindow ?? Math.max(unknownMaxOutput, limit ?? 0)
   const wanted = limit === null
-    ? Math.min(modelMax ?? unknownMaxOutput, affordable(input, inputNano, outputPico * answers))
-    : Math.min(Math.max(limit, 1), modelMax ?? limit)
-  const output = ceilingNano === null ? wanted : Math.min(wanted, outputWithin(input, ceilingNano))
-  if (ceilingNano !== null && output < 1) throw aboveCeiling()
-  const outputNano = nanoFromPico((output + predictedBytes(request)) * answers * outputPico)
-  const isUnlimited = limit === null && outputPico > 0 && (modelMax === null || output < modelMax)
-  const isLowered = limit !== null && output < limit
+    ? Math.min(longest, affordable(input, inputNano, outputPico * answers))
+    : Math.min(Math.max(limit, 1), longest)
+  const within = ceilingNano === null ? Infinity : outputWithin(input, ceilingNano) - thoughtTokens
+  if (within < 1) throw aboveCeiling()
+  const output = Math.min(wanted, within)
+  const written = (limits.ignoresLimit === true ? Math.min(longest, within) : output) + thoughtTokens
+  const outputNano = nanoFromPico((written + predictedBytes(request)) * answers * outputPico)
+  const isShort = output < longest || limits.ignoresLimit === true
+  const isLower = limit === null ? isShort && outputPico > 0 : output < limit
   return {
     // More than any account can have, for limits whose price is beyond safe integers: the ledger answers 402.
     amountNano: Math.min(inputNano + outputNano, Number.MAX_SAFE_INTEGER),
-    outputTokens: output,
-    outputLimit: isUnlimited || isLowered ? output : null
+    outputTokens: written,
+    outputLimit: isLower ? limitWithin(output, input) ?? (limit === null ? null : output) : null
   }
+}
+
+/**
+ * An output limit that servers accept which refuse one beyond the end of the context window; null where the
+ * prompt leaves hardly any room, so that the window itself is the limit.
+ */
+function limitWithin (output: number, { prompt, limits: { contextWindow } }: PromptCost): number | null {
+  if (contextWindow === null || output + prompt.usual <= contextWindow) return output
+  const room = contextWindow - prompt.usual
+  return room >= minOutput ? room : null
 }
 
 /** 400: not even a short answer is within the ceiling. */
@@ -136,25 +155,8 @@ function predictedBytes (request: MaxCostInput['request']): number {
   return content === undefined ? 0 : Buffer.byteLength(typeof content === 'string' ? content : JSON.stringify(content))
 }
 
-/** The most tokens that a prompt may have at a model of any context window. */
-export function promptBound (
-  { request, bodyBytes, searches = false }: Pick<PromptCost, 'request' | 'bodyBytes' | 'searches'>
-): number {
-  const found = searches ? tokenBounds.searches : 0
-  if (!isChat(request)) return (bodyBytes + found) * Math.max(1, request.best_of ?? 1)
-  let tokens = bodyBytes + found + request.messages.length * tokenBounds.message
-  if (request.tools !== undefined || request.functions !== undefined) tokens += tokenBounds.tools
-  for (const message of request.messages) if (!isTextAlone(message)) tokens += mediaBound(message)
-  return tokens
-}
-
-/** Nearly all messages are; the bytes of the body bound their tokens. */
-function isTextAlone (message: ChatMessage): boolean {
-  return typeof message.content === 'string' && (message.role !== 'assistant' || message.audio == null)
-}
-
 /** How many answers are generated and charged. */
-function answersOf (request: ChatCompletionRequest | CompletionRequest): number {
+export function answersOf (request: ChatCompletionRequest | CompletionRequest): number {
   const each = request.n ?? 1
   return isChat(request) ? each : promptsOf(request) * Math.max(each, request.best_of ?? 1)
 }

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { imageDimensionsFromData } from 'image-dimensions'
 import type { UserPart } from '../../schemas/openai/chat-messages.ts'
 import { countTokens } from './count-tokens.ts'
+import { isPdf, pdfPages } from './pdf-pages.ts'
 import { typicalTokens } from './token-guess.ts'
 
 /**
@@ -51,14 +52,14 @@ function audioTokens (bytes: Buffer, format: string): number {
 async function fileTokens (data: string | undefined): Promise<number> {
   if (data === undefined || isLink(data)) return typicalTokens.file
   const bytes = bytesIn(data)
-  if (bytes.subarray(0, 5).toString('latin1') === '%PDF-') return pagesIn(bytes) * tokensOf.page
+  if (isPdf(bytes)) return pagesIn(bytes) * tokensOf.page
   if (isUtf8(bytes)) return await countTokens(bytes.toString())
   return Math.ceil(bytes.length / typicalTokens.bytesPerToken)
 }
 
-/** Newer PDFs compress the objects that are their pages, so that only their size is left to go by. */
+/** Where the pages of a PDF cannot be counted, only its size is left to go by. */
 function pagesIn (pdf: Buffer): number {
-  const pages = pdf.toString('latin1').match(/\/Type\s*\/Page(?![\w])/g)?.length ?? 0
+  const { pages } = pdfPages(pdf)
   return pages > 0 ? pages : Math.ceil(pdf.length / bytesOf.page)
 }
 

@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from 'node:util'
 import { createAnswerLengths, quoteChat, type ChatQuote } from '../billing/chat-quote.ts'
 import { leastMeans } from '../billing/max-cost.ts'
+import { promptSize } from '../billing/prompt-size.ts'
 import type { ChatProvider } from '../providers/provider.ts'
 import { createReport, hasOutput, isCounted } from '../providers/report.ts'
 import { CallCounts, isAbandoned, recordStreamEnd, type Attempt } from '../requests/attempt.ts'
-import { isPolicy, planFor, type Candidate } from '../requests/candidates.ts'
+import { isPolicy, planFor, tokenLimitsOf, type Candidate } from '../requests/candidates.ts'
 import { isWorkLost } from '../requests/classify-failure.ts'
 import type { Settled } from '../requests/delivery.ts'
 import type { Incoming } from '../requests/incoming.ts'
@@ -12,10 +14,11 @@ import { RequestDeadline, tryCandidates } from '../requests/try-candidates.ts'
 import { conversationHint, conversationId } from '../shared/conversation.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { peekFirst } from '../upstream/peek-first.ts'
+import { noteExcess, onlyFitting } from './context-window.ts'
 import { deliverAnswer } from './deliver-answer.ts'
 import { completeByChat } from './legacy.ts'
-import { extrasOf, isSame, onlyPriced, onlyServed } from './request-checks.ts'
-import type { Answer, AnyRequest, Ask, Chat, ChatOptions, Native, Selected, Serving, Way } from './types.ts'
+import { extrasOf, onlyPriced, onlyServed } from './request-checks.ts'
+import type { Answer, AnyRequest, Ask, Chat, ChatOptions, Selected, Serving, Way } from './types.ts'
 
 /** Creates the use case: plan the candidates, hold the money, call until one answers, deliver, settle. */
 export function createChat (options: ChatOptions): Chat {
@@ -43,7 +46,7 @@ export function createChat (options: ChatOptions): Chat {
     const isAuto = isPolicy(asked)
     const given = isAuto && observe !== undefined ? observe(received) : received
     const auto = isAuto ? await autoModel.select(given, way.native.speaks !== undefined) : null
-    const serving = begin(given, way, auto)
+    const serving = await begin(given, way, auto)
     const { incoming, hold } = serving
     running++
     try {
@@ -68,19 +71,21 @@ export function createChat (options: ChatOptions): Chat {
   }
 
   /** Plans a request and starts its time. Throws GatewayError 400 or 404. */
-  function begin<Request extends AnyRequest> (
+  async function begin<Request extends AnyRequest> (
     given: Incoming<Request>, way: Way<Request>, auto: Selected
-  ): Serving<Request> {
+  ): Promise<Serving<Request>> {
     const { ask, limits, native } = way
     const { requestId, payer, signal, mayUse, trace } = given
     const incoming = withoutOwnFields(given)
     const { request } = incoming
     const { model, fallbacks } = auto ?? given.request
     const allowDearer = auto !== null || limits.allowDearerFallbacks
-    const promptBound = bodyBytesOf(incoming, native)
-    const question = { kind: 'chat' as const, model, fallbacks, promptBound, allowDearer, mayUse }
+    const bodyBytes = Math.max(incoming.text.bytes.length, native.bodyBytes ?? 0)
+    const question = { kind: 'chat' as const, model, fallbacks, promptBound: bodyBytes, allowDearer, mayUse }
     const all = onlyServed(planFor(question, catalogue), native.speaks)
-    const plan = onlyPriced(native.narrow === undefined ? all : native.narrow(all), request)
+    const priced = onlyPriced(native.narrow === undefined ? all : native.narrow(all), request)
+    const prompt = promptSize(request, bodyBytes)
+    const plan = native.mayShorten === true ? priced : await onlyFitting(priced, request, prompt)
     const deadline = new RequestDeadline(given, limits)
     const hold = holds(payer, requestId, { signal, dueMs: deadline.dueMs })
     trace.isOpen = true
@@ -93,10 +98,11 @@ export function createChat (options: ChatOptions): Chat {
       plan,
       deadline,
       hold,
+      prompt,
       calls: new CallCounts(),
       covered: null,
       quote: null,
-      extras: null,
+      terms: null,
       begun: null,
       mayCostMore: false
     }
@@ -135,22 +141,20 @@ export function createChat (options: ChatOptions): Chat {
   function cover<Request extends AnyRequest> (
     serving: Serving<Request>, candidate: Candidate<ChatProvider>
   ): void | Promise<void> {
-    const { incoming, hold, auto, native } = serving
-    const { request, payer, trace } = incoming
+    const { incoming: { request, payer, trace }, hold, auto, native, prompt } = serving
     const { model, price } = candidate
-    const extras = extrasOf(request, candidate)
-    if (native.extras !== undefined) Object.assign(extras, native.extras(candidate))
+    const limits = tokenLimitsOf(candidate)
+    const terms = { ...extrasOf(request, candidate), ...native.extras?.(candidate), ...limits }
     const { covered: last } = serving
-    if (last?.model === model && last.price === price && isSame(extras, serving.extras)) return
+    if (last?.model === model && last.price === price && isDeepStrictEqual(terms, serving.terms)) return
     serving.covered = null
     serving.quote = null
-    serving.extras = extras
+    serving.terms = terms
     const sale = {
-      tier: extras.tier,
-      searches: extras.searches,
-      longCache: extras.longCache,
+      ...terms,
+      limits,
       request,
-      bodyBytes: bodyBytesOf(incoming, native),
+      prompt,
       model,
       price,
       means: () => leastMeans(ledger, payer.chain),
@@ -184,16 +188,12 @@ export function createChat (options: ChatOptions): Chat {
   }
 }
 
-function bodyBytesOf ({ text }: Incoming<unknown>, { bodyBytes = 0 }: Omit<Native, 'ask'>): number {
-  return Math.max(text.bytes.length, bodyBytes)
-}
-
 /** Calls a candidate; resolves with its whole answer, or when a stream has begun. */
 async function ask<Request extends AnyRequest> (
   serving: Serving<Request>, candidate: Candidate<ChatProvider>, signal: AbortSignal
 ): Promise<Answer> {
-  const { incoming: { request, text, requestId, payer, conversation: named }, calls, quote } = serving
-  const { deployment, model: { maxOutput }, provider, health } = candidate
+  const { incoming: { request, text, requestId, payer, conversation: named }, calls, quote, terms } = serving
+  const { deployment, provider, health } = candidate
   serving.begun = null
   calls.begin(health)
   try {
@@ -202,7 +202,7 @@ async function ask<Request extends AnyRequest> (
       text,
       model: deployment.model,
       outputLimit: quote?.outputLimit ?? null,
-      maxOutput,
+      maxOutput: terms?.maxOutput ?? null,
       held: quote?.held ?? null,
       conversation: () => conversationHint(payer.key, request, named),
       requestId,
@@ -273,18 +273,19 @@ function withoutOwnFields<Request extends AnyRequest> (incoming: Incoming<Reques
  * Charges what was delivered. Nothing is charged for a stream that the provider or a closing gateway ended
  * before its first text, or before its usage if the operator says so.
  */
-function settleAnswer<Request> (
-  { incoming: { trace, signal }, limits: { chargeBrokenStreams }, hold, quote, covered }: Serving<Request>
+function settleAnswer<Request extends AnyRequest> (
+  { incoming: { request, trace, signal }, limits, hold, quote, covered }: Serving<Request>
 ): void {
   const { report, failure } = trace
   if (quote === null || report === null) return
   const isBroken = failure !== null && !isAbandoned(signal)
-  if (isBroken && !(chargeBrokenStreams ? hasOutput(report) : isCounted(report))) return
+  if (isBroken && !(limits.chargeBrokenStreams ? hasOutput(report) : isCounted(report))) return
   trace.costNano = hold.settle(() => quote.chargeFor(report, covered?.cost), trace.provider) ?? trace.costNano
+  if (covered !== null) noteExcess(covered, request, quote, report)
 }
 
 /** Does the same, and returns what the client is told about it. */
-function settleNow<Request> (serving: Serving<Request>): Settled | Promise<Settled> {
+function settleNow<Request extends AnyRequest> (serving: Serving<Request>): Settled | Promise<Settled> {
   const { incoming: { trace }, hold } = serving
   settleAnswer(serving)
   if (hold.estimated === null) return { costNano: trace.costNano, estimate: null }

@@ -122,7 +122,13 @@ function refuseField (path: readonly string[], why: string): never {
 type AnyRequest = ChatCompletionRequest | CompletionRequest
 
 /** What a request asks of one candidate at a price beside that of the tokens. */
-export interface Extras { tier: string | null, searches: boolean, longCache: boolean }
+export interface Extras {
+  tier: string | null
+  searches: boolean
+  longCache: boolean
+  /** The tokens of thoughts beyond the output limit. */
+  thoughtTokens: number
+}
 
 /**
  * Leaves out the candidates that would do something for a request which has no price there, or would run
@@ -140,7 +146,8 @@ export function onlyPriced<C extends Candidate> (plan: Plan<C>, request: AnyRequ
   return { model: plan.model, asked, fallbacks: () => fallbacksWith(plan, isPriced) }
 }
 
-function * fallbacksWith<C extends Candidate> (
+/** The fallbacks of a plan without the candidates that are not kept. */
+export function * fallbacksWith<C extends Candidate> (
   plan: Plan<C>, isKept: (candidate: C) => boolean
 ): Generator<readonly C[]> {
   for (const candidates of plan.fallbacks()) {
@@ -154,7 +161,8 @@ export function extrasOf (
   request: AnyRequest, candidate: Pick<Candidate, 'provider' | 'deployment'>
 ): Extras {
   const { pricing } = candidate.provider
-  const extras: Extras = { tier: null, searches: alwaysSearches(candidate), longCache: false }
+  const searches = alwaysSearches(candidate)
+  const extras: Extras = { tier: null, searches, longCache: false, thoughtTokens: 0 }
   if (pricing === undefined) return extras
   if (pricing.cacheLifetime === 'priced') extras.longCache = hasCacheLifetime(request)
   for (const { field, value } of fieldsAsked(request, pricing)) {
@@ -166,11 +174,6 @@ export function extrasOf (
 
 /** What decides whether a request is priced. */
 type Priced = Pick<Candidate, 'provider' | 'deployment' | 'price'> & { model: Pick<Candidate['model'], 'id'> }
-
-/** Whether two candidates are asked for the same. */
-export function isSame (one: Extras, other: Extras | null): boolean {
-  return one.tier === other?.tier && one.searches === other.searches && one.longCache === other.longCache
-}
 
 function isSearch (field: PricedField, value: unknown): boolean {
   return field.effect === 'search' || field.isSearch?.(value) === true

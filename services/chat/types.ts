@@ -1,6 +1,8 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { CompletionRequest } from '../../schemas/openai/completions.ts'
 import type { ChatQuote } from '../billing/chat-quote.ts'
+import type { TokenLimits } from '../billing/max-cost.ts'
+import type { PromptSize } from '../billing/prompt-size.ts'
 import type { RequestsConfig } from '../catalogue/types.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type {
@@ -46,6 +48,8 @@ export interface Native {
   extras?: (candidate: Candidate<ChatProvider>) => Partial<Extras>
   /** The length of what a provider is sent, if it can be longer than the chat request; bounds the prompt. */
   bodyBytes?: number
+  /** Whether the provider may leave out parts of the prompt, so that none is too long. */
+  mayShorten?: boolean
   /** What an answer depends on beside the chat request; absent: on nothing. */
   cacheKey?: unknown
 }
@@ -84,6 +88,9 @@ export interface Way<Request> {
 /** What a policy has selected; null: the request names its model. */
 export type Selected = Awaited<ReturnType<AutoModel['select']>> | null
 
+/** What decides how much is held for a candidate, beside its price. */
+export type Terms = Extras & TokenLimits
+
 /** A request under way: what was decided about it, and how far it has come. */
 export interface Serving<Request> extends Way<Request> {
   incoming: Incoming<Request>
@@ -92,10 +99,11 @@ export interface Serving<Request> extends Way<Request> {
   deadline: RequestDeadline
   hold: RequestHold
   calls: CallCounts
-  /** The candidate that the hold is for, its price, and what it is asked for beside tokens. */
+  prompt: PromptSize
+  /** The candidate that the hold is for, and what was held for. */
   covered: Candidate | null
   quote: ChatQuote | null
-  extras: Extras | null
+  terms: Terms | null
   /** What is known of the answer of the last call that has begun one. */
   begun: StreamReport | null
   /** Whether the provider may finish the last call that has failed, and charge for it. */

@@ -15,6 +15,8 @@ export interface Deployment {
   readonly statistics: DeploymentStatistics
   /** Requests of this node that it works on now, streams until their end. */
   calls: number
+  /** Whether an answer has counted more than the context window, or more output than it was allowed. */
+  readonly exceeded: { window: boolean, output: boolean }
 }
 
 interface DeploymentsOptions {
@@ -43,7 +45,8 @@ export function createDeployments ({
       name: { provider, model },
       breaker: createCircuitBreaker({ config, random }),
       statistics: createStatistics(clock, () => config().breaker),
-      calls: 0
+      calls: 0,
+      exceeded: { window: false, output: false }
     }
     known.set(keyOf(name), created)
     return created

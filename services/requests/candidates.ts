@@ -1,6 +1,7 @@
 import type { DeploymentConfig, ModelConfig, Price } from '../catalogue/types.ts'
 import type { Deployment, Deployments } from '../deployments/deployments.ts'
 import { GatewayError } from '../shared/errors.ts'
+import type { TokenLimits } from '../billing/max-cost.ts'
 import { isMoreExpensive } from '../billing/price-compare.ts'
 import type { ResolvedModel } from '../models/models.ts'
 import type { Provider } from '../providers/provider.ts'
@@ -93,6 +94,22 @@ function * fallbacksOf<K extends Kind> (
     })
     if (candidates.length > 0) yield candidates
   }
+}
+
+/** How long prompts and answers may be: by the model, by what its server says, and by what it has done. */
+export function tokenLimitsOf (
+  { model, deployment, provider, health: { exceeded } }: Candidate
+): TokenLimits {
+  const server = provider.limitsOf?.(deployment.model) ?? {}
+  return {
+    contextWindow: exceeded.window ? null : least(model.contextWindow, server.contextWindow),
+    maxOutput: least(model.maxOutput, server.maxOutput),
+    ignoresLimit: exceeded.output
+  }
+}
+
+function least (one: number | null, other: number | undefined): number | null {
+  return one === null || other === undefined ? one ?? other ?? null : Math.min(one, other)
 }
 
 /** What the searches of a model that always searches may cost. */

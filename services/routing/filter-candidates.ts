@@ -1,6 +1,7 @@
 import type { ModelConfig } from '../catalogue/types.ts'
 import { violatedConstraint } from './constraints.ts'
-import { minOutput, outputWithin, promptBound } from '../billing/max-cost.ts'
+import { minOutput, outputWithin } from '../billing/max-cost.ts'
+import { promptSize } from '../billing/prompt-size.ts'
 import type { Exclusion, RoutingConstraint, RoutingPermissions, UnmetByModel } from './constraints.ts'
 import { estimateModel, type BoundedEstimate, type EstimateContext } from './estimate.ts'
 import { ranksOf, type ModelPool, type PoolModel } from './model-pool.ts'
@@ -127,10 +128,10 @@ type LimitCheck = (model: PoolModel, outputTokens: number) => boolean
 function limitCheck ({ request, bodyBytes: received }: RoutingRequest, limitNano: number | null): LimitCheck {
   if (limitNano === null) return () => true
   const bodyBytes = received ?? Buffer.byteLength(JSON.stringify(request))
-  const promptTokens = promptBound({ request, bodyBytes })
+  const prompt = promptSize(request, bodyBytes)
   return ({ model, prices }, outputTokens) => prices.every(price => {
     const tokens = Math.min(outputTokens, model.maxOutput ?? Infinity)
-    return outputWithin({ request, bodyBytes, promptTokens, model, price }, limitNano) >= Math.max(1, tokens)
+    return outputWithin({ request, prompt, limits: model, price }, limitNano) >= Math.max(1, tokens)
   })
 }
 

@@ -18,8 +18,10 @@ interface Answer { status: number, retryAfter: string | undefined, problem: stri
 
 /** Sends one body as fast as the gateway takes it, until it has answered. */
 async function sendLarge ({ url, headers }: MeteredGateway): Promise<Answer> {
-  const start = Buffer.from('{"model":"sandbox-chat","max_tokens":1,"messages":[{"role":"user","content":"')
-  const end = Buffer.from('"}]}')
+  // An image: text of that length would be refused, as no model reads it.
+  const start = Buffer.from('{"model":"sandbox-chat","max_tokens":1,"messages":[{"role":"user","content":' +
+    '[{"type":"image_url","image_url":{"url":"data:image/png;base64,')
+  const end = Buffer.from('"}}]}]}')
   const socket = connect(Number(new URL(url).port), '127.0.0.1').setNoDelay()
   const answer = { text: '', problem: '' }
   const answered = Promise.withResolvers<void>()

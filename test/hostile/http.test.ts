@@ -148,7 +148,7 @@ t.test('bytes of bodies have a budget, of which one key does not get all', async
   const head = (length: number) => ['POST /v1/chat/completions HTTP/1.1', 'Host: a', `Authorization: ${headers['authorization']}`,
     'Content-Type: application/json', `Content-Length: ${length}`, '', '{']
   // A body alone may be larger than the budget.
-  const large = JSON.stringify({ model: 'sandbox-chat', messages: [{ role: 'user', content: 'a '.repeat(1024 ** 2) }] })
+  const large = JSON.stringify({ model: 'sandbox-chat', messages: [{ role: 'user', content: 'a' + ' '.repeat(2 * 1024 ** 2) }] })
   t.equal((await fetch(`${url}/chat/completions`, { method: 'POST', headers, body: large })).status, 200)
   while (app.load.counts.bytes > 0) await new Promise(resolve => setImmediate(resolve))
 

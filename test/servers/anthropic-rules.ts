@@ -66,6 +66,9 @@ function aboutTools (request: Request, turns: Turn[]): string | null {
   return choice?.type === 'tool' && !names.includes(String(choice.name)) ? `Tool '${choice.name}' not found in provided tools` : null
 }
 
+/** Which interleaved thinking lifts. */
+export const budgetAboveLimit = '`max_tokens` must be greater than `thinking.budget_tokens`'
+
 function aboutThinking (request: Request, turns: Turn[]): string | null {
   const { thinking, tool_choice: choice, max_tokens: limit, output_config: config } = request
   if (config?.effort != null && !isAdaptive(request)) return 'output_config.effort: not supported for this model'
@@ -77,7 +80,7 @@ function aboutThinking (request: Request, turns: Turn[]): string | null {
   if (thinking.type === 'between_tools' && !/sonnet-5-5/.test(request.model)) return 'thinking.type: not supported for this model'
   if (thinking.type !== 'enabled') return null
   if (refusesBudget(request)) return 'thinking.type: enabled is not supported for this model'
-  if (Number(thinking.budget_tokens) >= limit) return '`max_tokens` must be greater than `thinking.budget_tokens`'
+  if (Number(thinking.budget_tokens) >= limit) return budgetAboveLimit
   if (choice?.type === 'any' || choice?.type === 'tool') return 'Thinking may not be enabled when tool_choice forces tool use.'
   const [before, last] = turns.slice(-2)
   const isLoop = last?.content.some(({ type }) => type === 'tool_result') === true

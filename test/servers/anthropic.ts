@@ -2,7 +2,7 @@ import type Anthropic from '@anthropic-ai/sdk'
 import { createHash } from 'node:crypto'
 import { finish, head, send, sequence, startUpstream } from '../upstream.ts'
 import type { Cut, Script, Transfer, Upstream, UpstreamRequest } from '../upstream.ts'
-import { complaintAbout } from './anthropic-rules.ts'
+import { budgetAboveLimit, complaintAbout } from './anthropic-rules.ts'
 
 // A local server that speaks Anthropic's Messages API as @anthropic-ai/sdk 1.12.0 types it, refuses what the
 // API refuses, and answers by script. Its own test holds it to that SDK.
@@ -50,7 +50,9 @@ export async function startAnthropic ({ apiKey = 'sk-ant-secret' } = {}): Promis
     if (method !== 'POST' || pathname !== '/v1/messages') return refusal(404, { message: `Not found: ${method} ${path}` })
     const complaint = complaintAbout(body, sign)
     if (complaint?.startsWith('model: ') === true) return refusal(404, { message: complaint })
-    if (complaint !== null) return refusal(400, { message: complaint })
+    const isInterleaved = /\binterleaved-thinking-/.test(String(headers['anthropic-beta']))
+    const isLifted = isInterleaved && complaint === budgetAboveLimit
+    if (complaint !== null && !isLifted) return refusal(400, { message: complaint })
     const isBeta = /\bcontext-management-/.test(String(headers['anthropic-beta']))
     if (body?.context_management != null && !isBeta) {
       return refusal(400, { message: 'context_management: Extra inputs are not permitted' })

@@ -30,6 +30,7 @@ export function nativeMessages ({ request, original, headers }: NativeRequest): 
   const searches = request.tools?.some(isSearchTool) === true
   const isLong = longContext.beta.test(versionHeaders[betaHeader] ?? '')
   const longCache = hasLongCache(original.value)
+  const thoughtTokens = thoughtsBeyond(request)
 
   function refusalOfCandidate (candidate: Candidate<ChatProvider>): GatewayError | null {
     const { model, provider, price } = candidate
@@ -50,8 +51,10 @@ export function nativeMessages ({ request, original, headers }: NativeRequest): 
     ask,
     bodyBytes: original.bytes.length,
     cacheKey: [original.value, versionHeaders],
+    mayShorten: request.context_management?.edits?.some(({ type }) => type === 'clear_tool_uses_20250919') === true,
     extras (candidate) {
-      return candidate.provider.messages === undefined ? {} : { longCache, ...(searches ? { searches } : {}) }
+      if (candidate.provider.messages === undefined) return {}
+      return { longCache, ...(thoughtTokens > 0 ? { thoughtTokens } : {}), ...(searches ? { searches } : {}) }
     },
     ...(need === null && !searches && !isLong
       ? {}
@@ -82,6 +85,14 @@ function tooShort (model: string): GatewayError {
   const message = `The header '${betaHeader}' asks for a context of a million tokens, ` +
     `which \`${model}\` does not have here.`
   return GatewayError.unsupportedParameter(betaHeader, message)
+}
+
+/**
+ * The tokens of thoughts that the output limit does not count: a budget above it is for all thoughts between
+ * calls of tools. Source: platform.claude.com, "Extended thinking", interleaved thinking.
+ */
+function thoughtsBeyond ({ thinking, max_tokens: limit }: CreateMessageRequest): number {
+  return thinking?.type === 'enabled' && thinking.budget_tokens >= limit ? thinking.budget_tokens : 0
 }
 
 /** Whether a part of a prompt is to be cached for an hour, wherever it stands. */

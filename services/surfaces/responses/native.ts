@@ -97,6 +97,7 @@ export function nativeResponses (
       return responses === undefined || !has(candidate) ? undefined : ask(candidate, call, responses)
     },
     bodyBytes: original.bytes.length + Buffer.byteLength(expanded),
+    mayShorten: request.truncation === 'auto',
     extras: candidate => has(candidate) && searches ? { searches } : {},
     speaks: has,
     cacheKey: original.value,

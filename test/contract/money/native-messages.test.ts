@@ -164,6 +164,25 @@ t.test('a search is charged though the stream breaks off before it is counted', 
   t.ok((entry?.amount ?? 0) >= nano.search + 101 * nano.input + 50 * nano.write1h, String(entry?.amount))
 })
 
+t.test('a budget of thoughts above the limit is held and charged: interleaved thinking may use it all', async t => {
+  const versions = { 'anthropic-version': '2023-06-01', 'anthropic-beta': 'interleaved-thinking-2025-05-14' }
+  const thinking = { type: 'enabled' as const, budget_tokens: 30_000 }
+  for (const isStream of [false, true]) {
+    server.script(reply({ usage: { ...plain, output_tokens: 30_010 } }))
+    const params = { ...base, max_tokens: 2000, thinking }
+    const response = await fetch(`${url}/messages`, {
+      method: 'POST',
+      headers: { ...headers, ...versions },
+      body: JSON.stringify({ ...params, stream: isStream })
+    })
+    t.equal(response.status, 200, await response.text())
+    t.match(server.requests.at(-1)?.body, { max_tokens: 2000, thinking }, 'as it came')
+    const entries = await booked()
+    t.match(entries, [{ kind: 'usage', amount: 101 * nano.input + 30_010 * nano.output }])
+    t.equal(entries.length, 1, 'nothing is in suspense')
+  }
+})
+
 t.test('searches beyond what is held are in suspense', async t => {
   server.script(reply({ usage: { ...plain, ...searched(1000) } }))
   await ask(client, base, false)

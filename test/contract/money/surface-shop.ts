@@ -130,7 +130,7 @@ const messages = [{ role: 'user' as const, content: input }]
 export const surfaces: readonly Surface[] = [
   {
     path: '/responses',
-    body: { input, max_output_tokens: 9 },
+    body: { input, max_output_tokens: 100 },
     models: ['gpt', 'plain'],
     async ask ({ gateway: { url } }, { key }, { model, stream, headers = {}, more = {}, max = 100 }) {
       const client = new OpenAI({ baseURL: url, apiKey: key, maxRetries: 0, defaultHeaders: headers })
@@ -142,7 +142,7 @@ export const surfaces: readonly Surface[] = [
   },
   {
     path: '/messages',
-    body: { messages, max_tokens: 9 },
+    body: { messages, max_tokens: 100 },
     models: ['claude', 'plain'],
     async ask ({ gateway: { url } }, { key }, { model, stream, headers = {}, more = {}, max = 100 }) {
       const baseURL = new URL(url).origin

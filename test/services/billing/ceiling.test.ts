@@ -3,6 +3,7 @@ import t from 'tap'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import { createAnswerLengths, quoteChat } from '../../../services/billing/chat-quote.ts'
 import type { Charge } from '../../../services/billing/charge.ts'
+import { promptSize } from '../../../services/billing/prompt-size.ts'
 import { emptyPrice, modelFromCatalogue } from '../../../services/catalogue/models.ts'
 import { createReport } from '../../../services/providers/report.ts'
 import { GatewayError } from '../../../services/shared/errors.ts'
@@ -34,8 +35,9 @@ t.test('a request never costs more than its ceiling, to the nano-dollar, whateve
     try {
       const quote = await quoteChat({
         request,
-        bodyBytes,
+        prompt: promptSize(request, bodyBytes),
         model,
+        limits: model,
         price: { ...emptyPrice, ...price },
         ceilingNano,
         means: async () => ({ availableNano: 1e12, unspentNano: 1e12 }),

@@ -1,6 +1,5 @@
 import t from 'tap'
 import { createAnswerLengths, quoteChat, type ChatSale } from '../../../services/billing/chat-quote.ts'
-import { modelFromCatalogue } from '../../../services/catalogue/models.ts'
 import { createReport, type Usage } from '../../../services/providers/report.ts'
 import { rejection } from '../../thrown.ts'
 
@@ -15,11 +14,15 @@ const price = {
 }
 const free = { ...price, inputPico: 0, outputPico: 0 }
 
+/** A prompt whose text has so many bytes. */
+const promptOf = (bytes: number) => ({ bounded: bytes, open: 0, usual: Math.ceil(bytes / 3) })
+
 function sale (more: Partial<ChatSale> = {}): ChatSale {
   return {
     request: { model: 'm', messages: [{ role: 'user', content: 'Hello, world!' }], max_tokens: 10 },
-    bodyBytes: 100,
-    model: { ...modelFromCatalogue('p', 'm'), maxOutput: 1000, contextWindow: 8000 },
+    prompt: promptOf(100),
+    model: { id: 'm' },
+    limits: { maxOutput: 1000, contextWindow: 8000 },
     price,
     means: () => { throw new Error('the balance is not needed') },
     lengths: createAnswerLengths(),
@@ -32,7 +35,7 @@ const report = (usage: Usage | null) => ({ ...createReport(), usage })
 
 t.test('the most it may cost is that of its bytes and of the output limit', async t => {
   const { maxNano, outputLimit } = await quoteChat(sale())
-  const { maxNano: longer } = await quoteChat(sale({ bodyBytes: 101 }))
+  const { maxNano: longer } = await quoteChat(sale({ prompt: promptOf(101) }))
   const { maxNano: more } = await quoteChat(sale({ request: { ...unlimited, max_tokens: 11 } }))
   t.ok(maxNano >= 100 * 1000 + 10 * 4000)
   t.same([longer - maxNano, more - maxNano], [1000, 4000])
@@ -48,14 +51,14 @@ t.test('without a limit, the balance sets one, which goes to the provider', asyn
 
 t.test('reported lengths of answers without a limit decide how much the next one is allowed', async t => {
   const lengths = createAnswerLengths()
-  const model = { ...modelFromCatalogue('p', 'm'), maxOutput: 64_000, contextWindow: 128_000 }
+  const limits = { maxOutput: 64_000, contextWindow: 128_000 }
   const means = async () => ({ availableNano: 0, unspentNano: 1_000_000_000 })
   const limitAfter = async (request: ChatSale['request'], usage: Usage) => {
     for (let answer = 0; answer < 20; answer++) {
-      const { chargeFor } = await quoteChat(sale({ request, model, means, lengths }))
+      const { chargeFor } = await quoteChat(sale({ request, limits, means, lengths }))
       await chargeFor(report(usage))
     }
-    return (await quoteChat(sale({ request: unlimited, model, means, lengths }))).outputLimit
+    return (await quoteChat(sale({ request: unlimited, limits, means, lengths }))).outputLimit
   }
   const short = { ...unlimited, max_tokens: 1 }
   t.equal(await limitAfter(short, { prompt: 1, completion: 1 }), 4096, 'what a client has cut says nothing')
@@ -75,9 +78,9 @@ t.test('reported usage is charged, and its counts are booked', async t => {
 t.test('an estimate costs no more than is held, and no prompt is longer than the context window', async t => {
   const text = 'word '.repeat(100_000)
   const request = { model: 'm', messages: [{ role: 'user' as const, content: text }], max_tokens: 10 }
-  const { maxNano, chargeFor } = await quoteChat(sale({ request, bodyBytes: text.length }))
+  const { maxNano, chargeFor } = await quoteChat(sale({ request, prompt: promptOf(text.length) }))
   const delivered = report(null)
-  delivered.delivered.takeText(text)
+  delivered.delivered.takeText(text + text)
   t.match(await chargeFor(delivered), { amountNano: maxNano, usage: { prompt: 8000 }, estimated: true })
 })
 

@@ -4,17 +4,19 @@ import type { ChatCompletionRequest } from '../../../schemas/openai/chat-complet
 import type { ModelConfig } from '../../../services/catalogue/types.ts'
 import { countTokens } from '../../../services/billing/count-tokens.ts'
 import { maxCost } from '../../../services/billing/max-cost.ts'
+import { promptSize } from '../../../services/billing/prompt-size.ts'
 import { tokenCostNano } from '../../../services/billing/token-price.ts'
 import { anyCharacter } from '../../any-character.ts'
 
 const price = { inputPico: 150_000, outputPico: 600_000, cacheReadPico: 75_000, cacheWritePico: 150_000 }
-const model = { contextWindow: 128_000, maxOutput: 16_384 }
+const limits = { contextWindow: 128_000, maxOutput: 16_384 }
 const rich = { availableNano: 1e12, unspentNano: 1e12 }
 
 function bound (request: Omit<ChatCompletionRequest, 'model'>, more: object = {}) {
   const body = { model: 'm', ...request }
   const bodyBytes = Buffer.byteLength(JSON.stringify(body))
-  return maxCost({ request: body, bodyBytes, model, price, means: rich, expectedTokens: 4096, ...more })
+  const prompt = promptSize(body, bodyBytes)
+  return maxCost({ request: body, prompt, limits, price, means: rich, expectedTokens: 4096, ...more })
 }
 
 const messages = [{ role: 'user' as const, content: 'Hi' }]
@@ -57,12 +59,44 @@ t.test('without a limit the model\'s own holds for the rich; for others what is 
   t.equal(limit(0, 0), 16, 'the ledger refuses what is not there')
 })
 
-t.test('a limit is sent to a model of which nothing is known', async t => {
-  const unknown = { contextWindow: null, maxOutput: null }
-  t.equal(bound({ messages }, { model: unknown }).outputLimit, 32_768)
+const unknown = { contextWindow: null, maxOutput: null }
+
+t.test('an unknown model gets no limit, unless the longest answer cannot be paid', async t => {
+  const whole = bound({ messages }, { limits: unknown })
+  t.match(whole, { outputLimit: null, outputTokens: 131_072 })
+  t.ok(whole.amountNano >= 131_072 * 600)
+  const poor = { availableNano: 1e7, unspentNano: 1e7 }
+  t.equal(bound({ messages }, { limits: unknown, means: poor }).outputLimit, 4096)
   const free = { inputPico: 0, outputPico: 0, cacheReadPico: 0, cacheWritePico: 0 }
-  const most = bound({ messages }, { model: unknown, price: free })
-  t.strictSame(most, { amountNano: 0, outputTokens: 32_768, outputLimit: null })
+  const most = bound({ messages }, { limits: unknown, price: free })
+  t.strictSame(most, { amountNano: 0, outputTokens: 131_072, outputLimit: null })
+})
+
+t.test('a limit that the gateway sets leaves room for the prompt within the window', async t => {
+  const long = [{ role: 'user' as const, content: 'word '.repeat(1200) }]
+  const limits = { contextWindow: 8192, maxOutput: null }
+  const dear = { ...price, outputPico: 10_000_000 }
+  for (let usd = 0.001; usd < 2; usd *= 1.1) {
+    const means = { availableNano: usd * 1e9, unspentNano: usd * 1e9 }
+    const { outputLimit, outputTokens } = bound({ messages: long }, { limits, price: dear, means })
+    t.ok((outputLimit ?? 0) + 1500 <= 8192, `${outputLimit} at $${usd}`)
+    t.ok(outputLimit !== null || outputTokens === 8192, 'else the window is the limit, and covered')
+  }
+  const clamped = bound({ messages: long, max_tokens: 10_000 }, { limits })
+  t.ok(clamped.outputLimit !== null && clamped.outputLimit + 1500 <= 8192 && clamped.outputTokens === 8192)
+})
+
+t.test('where answers were longer than allowed, the longest is held, and the limit is always sent', async t => {
+  const limits = { contextWindow: 128_000, maxOutput: 16_384, ignoresLimit: true }
+  t.match(bound({ messages, max_tokens: 10 }, { limits }), { outputTokens: 16_384, outputLimit: null })
+  t.match(bound({ messages }, { limits }), { outputTokens: 16_384, outputLimit: 16_384 })
+})
+
+t.test('thoughts beyond the limit are held too', async t => {
+  const request = { messages, max_tokens: 2000 }
+  const { amountNano, outputTokens, outputLimit } = bound(request, { thoughtTokens: 30_000 })
+  t.match({ outputTokens, outputLimit }, { outputTokens: 32_000, outputLimit: null })
+  t.equal(amountNano - bound(request).amountNano, 30_000 * 600)
 })
 
 t.test('an image counts as an image, not as the text that carries it', async t => {
@@ -72,18 +106,48 @@ t.test('an image counts as an image, not as the text that carries it', async t =
   t.ok(amountNano < 51_000 * 150 + 1000)
 })
 
-t.test('a prompt is never longer than the model\'s window', async t => {
+t.test('text is held as long as it may be, whatever the window is said to be', async t => {
   const content = 'x'.repeat(1_000_000)
-  t.equal(bound({ messages: [{ role: 'user', content }], max_tokens: 1 }).amountNano, 128_000 * 150 + 600)
+  t.ok(bound({ messages: [{ role: 'user', content }], max_tokens: 1 }).amountNano >= 1_000_000 * 150 + 600)
+})
+
+t.test('images are held within the window, but never as less than they usually take', async t => {
+  const url = `data:image/png;base64,${'A'.repeat(400)}`
+  const cost = (images: number, contextWindow: number | null) => {
+    const content = Array.from({ length: images }, () => ({ type: 'image_url' as const, image_url: { url } }))
+    const limits = { contextWindow, maxOutput: 100 }
+    return bound({ messages: [{ role: 'user', content }], max_tokens: 10 }, { limits }).amountNano / 150
+  }
+  t.ok(cost(10, null) >= 500_000)
+  t.ok(cost(10, 128_000) >= 128_000 && cost(10, 128_000) < 129_000)
+  t.ok(cost(10, 1000) >= 50_000)
+})
+
+const pageOf = (more = '') => `\n1 0 obj <</Type /Page /Parent 2 0 R>> endobj${more}`
+const pdfOf = (body: string) =>
+  `data:application/pdf;base64,${Buffer.from(`%PDF-1.4\n<</Type /Pages>>${body}`).toString('base64')}`
+
+t.test('a PDF is held by its pages; as all that the model can read where they cannot be counted', async t => {
+  const cost = (data: string, contextWindow: number | null = 1_000_000) =>
+    contentOf({ type: 'file', file: { file_data: data } }, { limits: { contextWindow, maxOutput: 10 } }) / 150
+  t.ok(cost(pdfOf(pageOf())) > 50_000 && cost(pdfOf(pageOf())) < 52_000)
+  t.ok(cost(pdfOf(pageOf().repeat(100))) >= 300_000)
+  t.ok(cost(pdfOf(pageOf().repeat(100)), 128_000) >= 300_000, 'whatever the window is said to be')
+  t.ok(cost(pdfOf(pageOf('\n2 0 obj <</Type /ObjStm>>'))) >= 1_000_000)
+  t.ok(cost(pdfOf(pageOf('\n2 0 obj <</Type /ObjStm>>')), 200_000) >= 200_000)
+  t.ok(cost(pdfOf('')) >= 1_000_000, 'no page to be seen')
+  const office = `data:application/zip;base64,${Buffer.from('PK\x03\x04').toString('base64')}`
+  t.ok(cost(office) >= 1_000_000)
 })
 
 t.test('the legacy endpoint writes 16 tokens unless told', async t => {
-  const legacy = (more: object, lengths: Pick<ModelConfig, 'contextWindow' | 'maxOutput'> = model) => maxCost({
-    request: { model: 'm', prompt: 'Hi', ...more }, bodyBytes: 30, model: lengths, price, means: rich, expectedTokens: 4096
-  })
+  const legacy = (more: object, lengths: Pick<ModelConfig, 'contextWindow' | 'maxOutput'> = limits) => {
+    const request = { model: 'm', prompt: 'Hi', ...more }
+    const prompt = promptSize(request, 30)
+    return maxCost({ request, prompt, limits: lengths, price, means: rich, expectedTokens: 4096 })
+  }
   t.strictSame(legacy({}), { amountNano: 30 * 150 + 16 * 600, outputTokens: 16, outputLimit: 16 })
-  const unknown = { contextWindow: null, maxOutput: null }
-  t.match(legacy({ max_tokens: 0 }, unknown), { outputTokens: 0 }, 'only its prompt, of a model with an unknown limit')
+  t.match(legacy({ max_tokens: 0 }, unknown), { outputTokens: 1 }, 'the least that servers write')
   t.equal(legacy({ max_tokens: 10, best_of: 4, n: 2, prompt: ['a', 'b'] }).amountNano, 4 * 30 * 150 + 80 * 600)
 })
 
@@ -150,7 +214,7 @@ t.test('what a provider adds by itself is covered: instructions for tools, pages
   t.ok(promptOf(file({ file_data: 'data:application/pdf;base64,JVBERi0x' })) >= 50_000)
   const far = file({ file_data: 'https://a/b.pdf' })
   t.ok(promptOf(far) > 127_000, 'all that the model can read')
-  t.ok(promptOf(far, { model: { contextWindow: null, maxOutput: null } }) >= 1_000_000)
+  t.ok(promptOf(far, { limits: { contextWindow: null, maxOutput: null } }) >= 1_000_000)
 })
 
 t.test('a prediction, a search and a video are held as what they may become', async t => {
