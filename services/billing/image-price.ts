@@ -18,6 +18,8 @@ interface ImageOrder {
   model: Pick<ModelConfig, 'id' | 'price' | 'images'>
   wanted: ImageOptions
   prompt: string
+  /** Whether images have taken more tokens than was held, so that the figures of the model are doubtful. */
+  exceedsTokens?: boolean
 }
 
 /** Tokens a provider may put around a prompt. */
@@ -63,14 +65,16 @@ function imagePriceNano ({ model: { price, images }, wanted }: ImageOrder): numb
 }
 
 /** Tokens of text are never more than its UTF-8 bytes; who makes one at a time reads the prompt for each. */
-function quoteByTokens ({ model: { id, price, images }, wanted, prompt }: ImageOrder): ImageQuote {
+function quoteByTokens (
+  { model: { id, price, images }, wanted, prompt, exceedsTokens = false }: ImageOrder
+): ImageQuote {
   if (price === null || price.inputPico === null || price.outputPico === null) throw notPriced(id, 'images')
   const { inputPico, outputPico } = price
   const textOutputPico = images?.textOutputPico ?? outputPico
   const worst: ImageUsage = {
     inputText: Buffer.byteLength(prompt) + framingTokens,
     inputImage: 0,
-    output: tokensOf(images, wanted),
+    output: Math.max(tokensOf(images, wanted), exceedsTokens ? unknownTokens : 0),
     outputText: images?.textOutputPico == null ? 0 : wordsTokens
   }
   const costNano = ({ inputText, inputImage, output, outputText }: ImageUsage, times: number): number => {

@@ -25,7 +25,9 @@ export function planImages (
       const model = modelAt(candidate)
       const wanted = checkRequest(request, model)
       checkQuality(wanted, model, candidate)
-      asked.push({ ...candidate, wanted, quote: quoteImages({ model, wanted, prompt: request.prompt }) })
+      const exceedsTokens = candidate.health.exceeded.output
+      const quote = quoteImages({ model, wanted, prompt: request.prompt, exceedsTokens })
+      asked.push({ ...candidate, wanted, quote })
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error
       refusal ??= error

@@ -98,6 +98,7 @@ export function createImages (options: ImagesOptions) {
       const stored = await storeAll(incoming, candidate, answer, signal).catch(lost)
       trace.images = stored.length
       const charge = candidate.quote.chargeFor({ answer, delivered: stored.length }, candidate.cost)
+      if (charge.amountNano > candidate.quote.maxNano) candidate.health.exceeded.output = true
       const costNano = Math.min(charge.amountNano, trace.heldNano ?? 0)
       const dropped = [...candidate.wanted.dropped, ...answer.dropped]
       const booking = hold.booking(charge, candidate.provider.id)

@@ -38,6 +38,19 @@ forEachEngine(t, 'tokens are held at their worst and charged as counted', async 
   t.equal((await billing(shop)).held, 0)
 })
 
+forEachEngine(t, 'once images have taken more tokens than was held, more is held', async (t, database) => {
+  const usage = {
+    input_tokens: 20,
+    input_tokens_details: { text_tokens: 20, image_tokens: 0 },
+    output_tokens: 3000,
+    total_tokens: 3020
+  }
+  const shop: Shop = await openShop(t, () => made(1, usage), { database, model: perToken })
+  await post(shop)
+  t.match(await post(shop), { status: 200, headers: { 'x-tollgate-cost': '0.1201' } })
+  t.match(await entriesOf(shop), [{ amount: 40_345_000 }, { amount: 120_100_000 }])
+})
+
 forEachEngine(t, 'failures and refusals cost nothing', async (t, database) => {
   const html = { headers: { 'content-type': 'image/png' }, bytes: Buffer.from('<html>Too many requests</html>') }
   const replies: [Reply, number, string | null][] = [
