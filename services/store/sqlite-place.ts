@@ -18,8 +18,11 @@ interface PlaceWatchOptions { log: Log, everyMs?: number }
  * file is never opened instead.
  */
 export function watchPlace (path: string, { log, everyMs = 2000 }: PlaceWatchOptions): PlaceWatch {
-  const files = [path, `${path}-wal`].map(file => ({ file, opened: identityOf(file) }))
-  const openFiles = openFilesOf(files.map(({ file }) => realpathSync(file)))
+  // SQLite follows a link to the database, and keeps its log beside the target.
+  const target = realpathSync(path)
+  const wal = `${target}-wal`
+  const files = [path, wal].map(file => ({ file, opened: identityOf(file) }))
+  const openFiles = openFilesOf([target, wal])
 
   function problem (): string | null {
     for (const { file, opened } of files) {

@@ -43,8 +43,7 @@ forEachEngine(t, 'a report sees what is committed, with parameters', async (t, d
 forEachEngine(t, 'errors of a report are those of any statement', async (t, database) => {
   const store = await database.open()
   const wrong = await store.reports.all('select nothing from account').catch((error: unknown) => error)
-  t.match(wrong, { message: /nothing/ })
-  t.notMatch(wrong, { name: 'StoreUnavailable' })
+  t.match(wrong, { problem: 'refused', cause: { message: /nothing/ } })
   await t.rejects(store.reports.get('select cast(9007199254740993 as bigint) as large'), RangeError)
   await t.rejects(store.reports.get('select $1', [1e300]), RangeError)
   t.same(await store.reports.get('select 1 as one'), { one: 1 })
