@@ -44,7 +44,7 @@ t.test('sign-in: the palette signs out everywhere', { skip }, async t => {
   await signIn()
   await open('/requests')
   await page.keyboard.press('Control+k')
-  await page.getByRole('combobox').fill('sign out')
+  await page.getByLabel('Page, id or name').fill('sign out')
   await page.getByRole('option', { name: 'Sign out everywhere' }).click()
   await page.getByLabel('Key').waitFor()
   await page.reload()

@@ -141,6 +141,26 @@ t.test('signing out everywhere ends the sessions of that key alone', async t => 
   t.match(await user.ask('GET', '/admin/me'), { status: 200 })
 })
 
+t.test('a request postpones the end of a session; a stream that checks it again does not', async t => {
+  const { app, browser } = await startConsole(t, {
+    beforeReady: async app => {
+      app.get('/stream', async (request, reply) => {
+        reply.hijack()
+        await app.enterSession(request, reply)
+        reply.raw.end('data: {}')
+      })
+    }
+  })
+  await browser.signIn(adminKey)
+  const seenAt = async () => (await app.store.get<{ at: number }>('select seen_at as at from console_session'))?.at ?? 0
+  await app.store.run('update console_session set seen_at = seen_at - 120000')
+  const idleSince = await seenAt()
+  t.equal((await browser.ask('GET', '/stream')).text, 'data: {}')
+  t.equal(await seenAt(), idleSince)
+  await browser.ask('GET', '/admin/me')
+  t.ok(await seenAt() >= idleSince + 120_000)
+})
+
 t.test('a cookie of another token, or an encrypted one of an earlier version, is no session', async t => {
   const { browser } = await startConsole(t)
   await browser.signIn(adminKey)
