@@ -156,9 +156,9 @@ forEachEngine(t, 'entries settled during an outage or right after it carry their
   await assertBooks(t, store)
 })
 
-forEachEngine(t, 'closing without the database rejects', async (t, database) => {
+forEachEngine(t, 'closing without the database rejects, and logs what is not booked', async (t, database) => {
   const { store, time, node } = await createCluster(database, { acme: usd })
-  const { ledger, connection } = node('a', { closeMs: 0 })
+  const { ledger, connection, log } = node('a', { closeMs: 0 })
   const reserved = Promise.resolve(ledger.reserve(reservation(10)))
   await time.advance(20)
   const hold = await reserved
@@ -168,6 +168,10 @@ forEachEngine(t, 'closing without the database rejects', async (t, database) => 
   await time.advance(20)
   await closed
   t.equal(ledger.unflushedCount, 1)
+  t.equal(ledger.lostCount, 1)
+  t.match(log.lines.at(-1), {
+    level: 'error', message: /book it by hand/, details: { chain: ['acme'], key: 'key', posting: { amountNano: 10 } }
+  })
   t.match(await rowOf(store), { spent: 0 })
   t.equal(await createAccounts(store).deposit({ id: 'd', account: 'acme', amountNano: 1 }), true)
 })
