@@ -8,7 +8,7 @@ export const RequestsEntry = Type.Object({
     'stream has begun. Clients may set a shorter one with the header `x-tollgate-deadline-ms`.', 660_000),
   stream_ms: milliseconds('How long a stream may take from the request to its last event. A client\'s ' +
     '`x-tollgate-deadline-ms` ends it earlier. On Postgres, money that a node held when it was killed is free again ' +
-    'after this time.', 3_600_000),
+    'after this time.', 1_800_000),
   retries: count('How often each deployment is retried before anything was sent to the client, after all others ' +
     'have been tried. Clients that retry by themselves get fewer.', 0, 10, 3),
   backoff_ms: milliseconds('Wait before the first retry of a deployment; doubles each time, with jitter.', 250),
