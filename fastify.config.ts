@@ -3,20 +3,18 @@ import type { BuildCompilerFromPool } from '@fastify/ajv-compiler'
 import type { SerializerFactory } from '@fastify/fast-json-stringify-compiler'
 import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
 import packageFile from './package.json' with { type: 'json' }
-import * as core from './plugins/core/index.ts'
-import * as http from './plugins/http/index.ts'
-import * as ops from './plugins/ops/index.ts'
-import * as use from './plugins/use/index.ts'
+import * as gateway from './plugins/gateway/index.ts'
+import * as library from './plugins/library/index.ts'
 import routes from './routes/index.ts'
-import type { GatewayConfig } from './services/catalogue/types.ts'
+import type { GatewayConfig } from './services/config/catalogue/types.ts'
 import type { Settings } from './services/config/settings/settings.ts'
 import { clientErrorHandler } from './services/http/client-errors.ts'
 import { compileOnce } from './services/http/compile-once.ts'
 import { findCompiled } from './services/http/compiled-schemas.ts'
 import { ajvOptions } from './services/http/validation.ts'
-import { errorSerializer } from './services/observability/logger.ts'
+import { errorSerializer } from './services/operations/observability/logger.ts'
 import type { Timing } from './services/videos/runner/runner-context.ts'
-import type { Siblings } from './services/workers/siblings.ts'
+import type { Siblings } from './services/operations/workers/siblings.ts'
 
 export interface BuildOptions {
   settings: Settings
@@ -67,7 +65,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
       compilersFactory: options.compilers ?? compilers
     },
     routerOptions: { maxParamLength: 1024 },
-    genReqId: http.requestIdOf,
+    genReqId: gateway.requestIdOf,
     trustProxy: settings.trustedProxies.length === 0 ? false : settings.trustedProxies,
     // Longer than the idle time of the usual load balancers, which must be the ones to close.
     keepAliveTimeout: 72_000,
@@ -84,7 +82,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     return503OnClosing: false,
     // The store may wait half a minute for its database, and a migration may take longer.
     pluginTimeout: 0,
-    frameworkErrors: http.frameworkErrors,
+    frameworkErrors: gateway.frameworkErrors,
     clientErrorHandler
   })
   try {
@@ -99,57 +97,57 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
 
 async function registerAll (app: FastifyInstance, options: BuildOptions): Promise<void> {
   const { settings, config, reload = () => config, siblings, videoTiming = {} } = options
-  await app.register(http.trace, { keepsWords: settings.providerWords })
-  await app.register(http.errors)
-  await app.register(http.routeTable)
-  await app.register(http.httpRules)
+  await app.register(gateway.trace, { keepsWords: settings.providerWords })
+  await app.register(gateway.errors)
+  await app.register(gateway.routeTable)
+  await app.register(gateway.httpRules)
   if (settings.corsOrigins.length > 0) {
-    await app.register(http.cors, { origins: settings.corsOrigins })
+    await app.register(library.cors, { origins: settings.corsOrigins })
   }
   app.server.maxConnections = settings.maxConnections
-  await app.register(core.store, { url: settings.databaseUrl })
-  await app.register(core.secrets, settings.secretKeys)
-  await app.register(core.sessions, { publicBaseUrl: settings.publicBaseUrl })
+  await app.register(gateway.store, { url: settings.databaseUrl })
+  await app.register(gateway.secrets, settings.secretKeys)
+  await app.register(gateway.sessions, { publicBaseUrl: settings.publicBaseUrl })
   const { adminKey } = settings
-  await app.register(core.auth, { adminKey, console: () => app.models.config().console })
-  await app.register(http.requestSummary)
-  await app.register(ops.openapi, { version: packageFile.version })
-  await app.register(ops.reference)
-  await app.register(ops.accessLog)
-  await app.register(ops.metrics, { ...settings.metricsLabels, nodeMetrics: siblings?.metrics })
+  await app.register(library.auth, { adminKey, console: () => app.models.config().console })
+  await app.register(gateway.requestSummary)
+  await app.register(library.openapi, { version: packageFile.version })
+  await app.register(library.reference)
+  await app.register(gateway.accessLog)
+  await app.register(library.metrics, { ...settings.metricsLabels, nodeMetrics: siblings?.metrics })
   const { traces } = settings
-  if (traces !== null) await app.register(ops.traces, { ...traces, version: packageFile.version })
-  await app.register(http.gracefulClose, { delayMs: settings.drainDelayMs, limitMs: settings.drainMs })
-  await app.register(http.overload, { ...settings.load, nodeCounts: siblings?.counts })
-  await app.register(ops.requestLog, settings.requestLog)
-  await app.register(core.accounts)
-  await app.register(core.ledger, {
+  if (traces !== null) await app.register(library.traces, { ...traces, version: packageFile.version })
+  await app.register(gateway.gracefulClose, { delayMs: settings.drainDelayMs, limitMs: settings.drainMs })
+  await app.register(gateway.overload, { ...settings.load, nodeCounts: siblings?.counts })
+  await app.register(gateway.requestLog, settings.requestLog)
+  await app.register(gateway.accounts)
+  await app.register(gateway.ledger, {
     takeoverMs: config.video.takeoverAfterMs,
     requests: config.requests
   })
-  await app.register(ops.health, { storeGraceMs: settings.storeGraceMs })
-  await app.register(ops.usageRollUp)
-  await app.register(http.baseUrl, { publicBaseUrl: settings.publicBaseUrl })
-  await app.register(core.media, settings.media)
-  await app.register(core.providers, { trustedOrigins: settings.trustedOrigins })
-  await app.register(core.models, { config })
-  await app.register(core.alerts, { trustedOrigins: settings.trustedOrigins })
-  await app.register(core.deployments)
-  await app.register(http.jsonBody, { limits: settings.bodyLimits })
-  await app.register(http.formBody)
-  await app.register(core.limits, { billingPerMinute: settings.billingPerMinute })
-  await app.register(http.incoming)
-  await app.register(core.routing, { keepFeedbackMs: settings.requestLog.keepMs })
-  await app.register(use.requests, { keepsWords: settings.providerWords })
-  await app.register(use.chat, { cacheBytes: settings.cacheBytes })
-  await app.register(use.responses, settings.responses)
-  await app.register(use.images)
-  await app.register(use.videos, { timing: videoTiming, webhookOrigins: settings.webhookOrigins })
-  await app.register(ops.discovery, { local: settings.discover && settings.configPath === null })
-  await app.register(ops.configuration, { path: settings.configPath, running: config, load: reload })
+  await app.register(gateway.health, { storeGraceMs: settings.storeGraceMs })
+  await app.register(gateway.usageRollUp)
+  await app.register(gateway.baseUrl, { publicBaseUrl: settings.publicBaseUrl })
+  await app.register(gateway.media, settings.media)
+  await app.register(gateway.providers, { trustedOrigins: settings.trustedOrigins })
+  await app.register(gateway.models, { config })
+  await app.register(gateway.alerts, { trustedOrigins: settings.trustedOrigins })
+  await app.register(gateway.deployments)
+  await app.register(gateway.jsonBody, { limits: settings.bodyLimits })
+  await app.register(library.formBody)
+  await app.register(gateway.limits, { billingPerMinute: settings.billingPerMinute })
+  await app.register(gateway.incoming)
+  await app.register(gateway.routing, { keepFeedbackMs: settings.requestLog.keepMs })
+  await app.register(gateway.requests, { keepsWords: settings.providerWords })
+  await app.register(gateway.chat, { cacheBytes: settings.cacheBytes })
+  await app.register(gateway.responses, settings.responses)
+  await app.register(gateway.images)
+  await app.register(gateway.videos, { timing: videoTiming, webhookOrigins: settings.webhookOrigins })
+  await app.register(gateway.discovery, { local: settings.discover && settings.configPath === null })
+  await app.register(gateway.configuration, { path: settings.configPath, running: config, load: reload })
   const { alternative, maxConnections } = settings
-  if (alternative !== null) await app.register(http.secondAddress, { ...alternative, maxConnections })
-  if (settings.metricsAddress !== null) await app.register(ops.metricsPort, settings.metricsAddress)
+  if (alternative !== null) await app.register(gateway.secondAddress, { ...alternative, maxConnections })
+  if (settings.metricsAddress !== null) await app.register(gateway.metricsPort, settings.metricsAddress)
   await app.register(routes, { publicBaseUrl: settings.publicBaseUrl })
-  await app.register(http.stopListening)
+  await app.register(gateway.stopListening)
 }

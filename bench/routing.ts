@@ -1,12 +1,12 @@
 import type { ChatCompletionRequest } from '../schemas/openai/chat-completions.ts'
 import { defaultCreated, deploymentDefaults } from '../schemas/config/models.ts'
-import type { ModelConfig } from '../services/catalogue/types.ts'
+import type { ModelConfig } from '../services/config/catalogue/types.ts'
 import { createRouter, type Router } from '../services/routing/router.ts'
 import type { Measurement } from './measure.ts'
 import { quantileOf, spreadOf } from './statistics.ts'
 import { fixedCatalogue } from '../test/services/routing/fixed-catalogue.ts'
 import type { RoutingRequest } from '../services/routing/types.ts'
-import { assumedCapabilities } from '../services/catalogue/models.ts'
+import { assumedCapabilities } from '../services/config/catalogue/models.ts'
 
 const promptCount = 1000
 const tries = 5

@@ -1,6 +1,6 @@
-import { createAccounts } from '../services/ledger/accounts.ts'
-import { recordEntryBlocks } from '../services/ledger/sql/entry-blocks.ts'
-import { rollUpUsage } from '../services/reports/roll-up.ts'
+import { createAccounts } from '../services/billing/ledger/accounts.ts'
+import { recordEntryBlocks } from '../services/billing/ledger/sql/entry-blocks.ts'
+import { rollUpUsage } from '../services/operations/reports/roll-up.ts'
 import type { Store } from '../services/store/store.ts'
 
 export interface SeedOptions {

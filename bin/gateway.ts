@@ -8,8 +8,8 @@ import type { Settings } from '../services/config/settings/settings.ts'
 import { bootstrap } from '../services/keys/bootstrap.ts'
 import { hungOperations } from '../services/media/errors.ts'
 import { welcome } from '../services/http/startup-banner.ts'
-import { createLogger } from '../services/observability/logger.ts'
-import type { Siblings } from '../services/workers/siblings.ts'
+import { createLogger } from '../services/operations/observability/logger.ts'
+import type { Siblings } from '../services/operations/workers/siblings.ts'
 
 interface Started {
   app: FastifyInstance

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { readSettings } from '../services/config/settings/settings.ts'
-import { createLink } from '../services/workers/link.ts'
-import { createSiblings } from '../services/workers/siblings.ts'
-import type { Ready } from '../services/workers/supervisor.ts'
+import { createLink } from '../services/operations/workers/link.ts'
+import { createSiblings } from '../services/operations/workers/siblings.ts'
+import type { Ready } from '../services/operations/workers/supervisor.ts'
 import { closeGateway, portOf, startGateway } from './gateway.ts'
 
 // One worker of a node: `worker.ts <port> <port of the second address>`, started by workers.ts.

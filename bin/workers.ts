@@ -4,12 +4,12 @@ import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { Registry } from 'prom-client'
 import type { Settings } from '../services/config/settings/settings.ts'
-import { createLogger } from '../services/observability/logger.ts'
-import { createMetricsServer } from '../services/observability/metrics/server.ts'
-import { createMetricsSum } from '../services/observability/metrics/sum.ts'
-import { showSupervisor } from '../services/workers/metrics.ts'
-import { createSupervisor, type Supervisor } from '../services/workers/supervisor.ts'
-import { heapOptions } from '../services/workers/worker-memory.ts'
+import { createLogger } from '../services/operations/observability/logger.ts'
+import { createMetricsServer } from '../services/operations/observability/metrics/server.ts'
+import { createMetricsSum } from '../services/operations/observability/metrics/sum.ts'
+import { showSupervisor } from '../services/operations/workers/metrics.ts'
+import { createSupervisor, type Supervisor } from '../services/operations/workers/supervisor.ts'
+import { heapOptions } from '../services/operations/workers/worker-memory.ts'
 
 const ownProgram = fileURLToPath(new URL('./worker.ts', import.meta.url))
 const compileCache = new URL('./compile-cache.js', import.meta.url).href

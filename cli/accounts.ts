@@ -4,10 +4,10 @@ import { budgetPeriods } from '../schemas/admin/keys.ts'
 import {
   closeAccount, createAccount, freezeAccount, listAccounts, unfreezeAccount, updateAccount,
   type AccountRequest
-} from '../services/admin/accounts.ts'
-import { amountText } from '../services/admin/amounts.ts'
-import { getWebhookSecret, renewWebhookSecret } from '../services/admin/webhook-secrets.ts'
-import type { Column } from '../services/admin/format/columns.ts'
+} from '../services/operations/admin/accounts.ts'
+import { amountText } from '../services/operations/admin/amounts.ts'
+import { getWebhookSecret, renewWebhookSecret } from '../services/operations/admin/webhook-secrets.ts'
+import type { Column } from '../services/operations/admin/format/columns.ts'
 import { limitsOf, limitsText, withLimits, withoutLimits, type LimitOptions } from './limits.ts'
 import { parseAmount, withJson, withPaging } from './options.ts'
 import type { JsonOption, Session } from './session.ts'

@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import type { Alert } from '../schemas/admin/alerts.ts'
-import { listAlerts } from '../services/admin/alerts.ts'
-import type { Column } from '../services/admin/format/columns.ts'
-import type { PageRequest } from '../services/admin/page.ts'
+import { listAlerts } from '../services/operations/admin/alerts.ts'
+import type { Column } from '../services/operations/admin/format/columns.ts'
+import type { PageRequest } from '../services/operations/admin/page.ts'
 import { withJson, withPaging } from './options.ts'
 import type { JsonOption, Session } from './session.ts'
 

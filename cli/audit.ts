@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { AuditEvent } from '../schemas/admin/audit.ts'
-import { listAudit, type AuditRequest } from '../services/admin/audit.ts'
-import type { Column } from '../services/admin/format/columns.ts'
+import { listAudit, type AuditRequest } from '../services/operations/admin/audit.ts'
+import type { Column } from '../services/operations/admin/format/columns.ts'
 import { parseTime, withJson, withPaging } from './options.ts'
 import type { JsonOption, Session } from './session.ts'
 

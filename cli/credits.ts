@@ -1,11 +1,11 @@
 import type { Command } from 'commander'
 import type { Account } from '../schemas/admin/accounts.ts'
-import { getAccount } from '../services/admin/accounts.ts'
-import type { Administration } from '../services/admin/administration.ts'
-import { amountText } from '../services/admin/amounts.ts'
+import { getAccount } from '../services/operations/admin/accounts.ts'
+import type { Administration } from '../services/operations/admin/administration.ts'
+import { amountText } from '../services/operations/admin/amounts.ts'
 import {
   addAdjustment, addDeposit, addRefund, addTransfer, addWithdrawal, type Booked
-} from '../services/admin/credits.ts'
+} from '../services/operations/admin/credits.ts'
 import { parseAmount, parseAmountOrAll, withJson } from './options.ts'
 import type { JsonOption, Session } from './session.ts'
 

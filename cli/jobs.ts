@@ -1,9 +1,9 @@
 import { Option, type Command } from 'commander'
 import { jobStates, type AdminJob, type AdminJobWithTimeline } from '../schemas/admin/jobs.ts'
-import { amountText } from '../services/admin/amounts.ts'
-import { cancelJob, getJobWithTimeline, listJobs, type JobRequest } from '../services/admin/jobs.ts'
-import type { Column } from '../services/admin/format/columns.ts'
-import { toTable } from '../services/admin/format/table.ts'
+import { amountText } from '../services/operations/admin/amounts.ts'
+import { cancelJob, getJobWithTimeline, listJobs, type JobRequest } from '../services/operations/admin/jobs.ts'
+import type { Column } from '../services/operations/admin/format/columns.ts'
+import { toTable } from '../services/operations/admin/format/table.ts'
 import { withJson, withPaging } from './options.ts'
 import type { JsonOption, Session } from './session.ts'
 

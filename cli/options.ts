@@ -1,10 +1,10 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { isTagName, type UsageDimension } from '../services/reports/dimensions.ts'
+import { isTagName, type UsageDimension } from '../services/operations/reports/dimensions.ts'
 import { readIsoTime } from '../services/shared/iso-time.ts'
 import { nanoFromUsd } from '../services/shared/money.ts'
-import { maxPageSize } from '../services/admin/page.ts'
-import { toReconciliationDimensions } from '../services/admin/reconciliation.ts'
-import { toDimensions } from '../services/admin/usage.ts'
+import { maxPageSize } from '../services/operations/admin/page.ts'
+import { toReconciliationDimensions } from '../services/operations/admin/reconciliation.ts'
+import { toDimensions } from '../services/operations/admin/usage.ts'
 
 /** Adds `--json` to a command. */
 export function withJson (command: Command): Command {

@@ -1,9 +1,9 @@
 import { Option, type Command } from 'commander'
-import type { PageRequest } from '../services/admin/page.ts'
+import type { PageRequest } from '../services/operations/admin/page.ts'
 import {
   listReconciliation, reconciliationColumns, reconciliationCsv, toReconciliationDimensions,
   type Reconciliation
-} from '../services/admin/reconciliation.ts'
+} from '../services/operations/admin/reconciliation.ts'
 import { parseReconciliationDimensions, parseShare, parseTime, withJson, withPaging } from './options.ts'
 import type { JsonOption, Session } from './session.ts'
 

@@ -1,9 +1,9 @@
 import { Option, type Command } from 'commander'
 import { outcomeFilters, type LoggedRequestItem, type RequestWithEntries } from '../schemas/admin/requests.ts'
-import { amountText } from '../services/admin/amounts.ts'
-import type { Column } from '../services/admin/format/columns.ts'
-import { toTable } from '../services/admin/format/table.ts'
-import { getRequests, listRequests, type LoggedRequestFilter } from '../services/admin/requests.ts'
+import { amountText } from '../services/operations/admin/amounts.ts'
+import type { Column } from '../services/operations/admin/format/columns.ts'
+import { toTable } from '../services/operations/admin/format/table.ts'
+import { getRequests, listRequests, type LoggedRequestFilter } from '../services/operations/admin/requests.ts'
 import { parseStatus, parseTime, withJson, withPaging } from './options.ts'
 import type { JsonOption, Session } from './session.ts'
 

@@ -3,10 +3,10 @@ import { InvalidArgumentError, type Command } from 'commander'
 import type { ChatCompletionRequest } from '../schemas/openai/chat-completions.ts'
 import type { RoutingDecision } from '../schemas/openai/routing.ts'
 import { readSettings } from '../services/config/settings/settings.ts'
-import type { Administration } from '../services/admin/administration.ts'
-import type { FeedbackTraining } from '../services/admin/routing-feedback.ts'
-import type { Column } from '../services/admin/format/columns.ts'
-import { toTable } from '../services/admin/format/table.ts'
+import type { Administration } from '../services/operations/admin/administration.ts'
+import type { FeedbackTraining } from '../services/operations/admin/routing-feedback.ts'
+import type { Column } from '../services/operations/admin/format/columns.ts'
+import { toTable } from '../services/operations/admin/format/table.ts'
 import { parseList, withJson } from './options.ts'
 import type { JsonOption, Session } from './session.ts'
 
@@ -37,7 +37,7 @@ export function addRouteCommands (program: Command, session: Session, env: NodeJ
     .description('learn corrections from feedback; prints the error on held-back feedback before and after')
     .option('--apply', 'apply the corrections on all gateways of this database')
     .action(async ({ apply = false, ...options }: JsonOption & { apply?: boolean }) => {
-      const { trainOnFeedback } = await import('../services/admin/routing-feedback.ts')
+      const { trainOnFeedback } = await import('../services/operations/admin/routing-feedback.ts')
       const train = (administration: Administration) =>
         trainOnFeedback(administration, apply, administration.store.clock())
       await session.show(options, train, trainingReport)

@@ -1,10 +1,10 @@
 import { Option, type Command } from 'commander'
 import { suspenseStates, type SuspenseItem } from '../schemas/admin/suspense.ts'
-import { amountText } from '../services/admin/amounts.ts'
-import type { Column } from '../services/admin/format/columns.ts'
+import { amountText } from '../services/operations/admin/amounts.ts'
+import type { Column } from '../services/operations/admin/format/columns.ts'
 import {
   clearSuspense, listSuspense, writeOffSuspense, type ClosedSuspense, type SuspenseRequest
-} from '../services/admin/suspense.ts'
+} from '../services/operations/admin/suspense.ts'
 import { withJson, withPaging } from './options.ts'
 import type { JsonOption, Session } from './session.ts'
 

@@ -1,6 +1,6 @@
 import { Option, type Command } from 'commander'
-import type { PageRequest } from '../services/admin/page.ts'
-import { listUsage, toDimensions, usageColumns, usageCsv, type UsageReport } from '../services/admin/usage.ts'
+import type { PageRequest } from '../services/operations/admin/page.ts'
+import { listUsage, toDimensions, usageColumns, usageCsv, type UsageReport } from '../services/operations/admin/usage.ts'
 import { parseTag, parseTime, parseUsageDimensions, withJson, withPaging } from './options.ts'
 import type { JsonOption, Session } from './session.ts'
 

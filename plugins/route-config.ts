@@ -1,6 +1,6 @@
-import type { OwnAccountRule } from '../services/admin/own-account.ts'
+import type { OwnAccountRule } from '../services/operations/admin/own-account.ts'
 import type { Permission } from '../services/keys/roles.ts'
-import type { BodyLimits } from './http/json-body.ts'
+import type { BodyLimits } from './gateway/json-body.ts'
 import type { ErrorShape } from '../services/http/messages-error.ts'
 import type { Operation } from '../services/requests/request-summary.ts'
 

@@ -22,37 +22,21 @@ const layers: Record<string, string[]> = {
 const serviceFolders: Record<string, string[]> = {
   shared: [],
   store: ['shared'],
-  catalogue: ['shared'],
-  upstream: ['catalogue', 'shared'],
   media: ['store', 'shared'],
-  config: ['catalogue', 'media', 'shared'],
-  audit: ['store', 'shared'],
-  ledger: ['audit', 'store', 'shared'],
-  keys: ['audit', 'ledger', 'store', 'shared'],
-  console: ['keys', 'store', 'shared'],
-  providers: ['catalogue', 'media', 'upstream', 'shared'],
-  models: ['catalogue', 'providers', 'shared'],
-  deployments: ['catalogue', 'providers', 'store', 'shared'],
-  billing: ['catalogue', 'ledger', 'providers', 'shared'],
-  limits: ['billing', 'store', 'shared'],
-  reports: ['keys', 'ledger', 'store', 'shared'],
-  webhooks: ['media', 'store', 'shared'],
-  alerts: ['keys', 'ledger', 'media', 'reports', 'store', 'webhooks', 'shared'],
-  routing: ['billing', 'catalogue', 'store', 'shared'],
-  requests: ['billing', 'catalogue', 'deployments', 'keys', 'ledger', 'models', 'providers', 'shared'],
-  joins: ['store', 'shared'],
-  chat: ['billing', 'catalogue', 'ledger', 'providers', 'requests', 'routing', 'upstream', 'shared'],
-  surfaces: [
-    'billing', 'catalogue', 'chat', 'http', 'media', 'providers', 'requests', 'store', 'upstream', 'videos', 'shared'
-  ],
-  http: ['catalogue', 'config', 'keys', 'media', 'store', 'shared'],
-  images: ['billing', 'catalogue', 'http', 'joins', 'ledger', 'media', 'providers', 'requests', 'store', 'shared'],
-  videos: ['billing', 'catalogue', 'http', 'joins', 'ledger', 'media', 'models', 'providers', 'requests', 'store', 'webhooks', 'shared'],
-  observability: ['catalogue', 'deployments', 'ledger', 'requests', 'store', 'videos', 'shared'],
-  workers: ['http', 'observability', 'shared'],
-  admin: [
-    'audit', 'catalogue', 'config', 'deployments', 'keys', 'ledger', 'media', 'models', 'observability', 'reports', 'routing',
-    'store', 'videos', 'webhooks', 'shared'
+  config: ['media', 'shared'],
+  providers: ['config', 'media', 'shared'],
+  billing: ['config', 'providers', 'store', 'shared'],
+  keys: ['billing', 'store', 'shared'],
+  models: ['config', 'providers', 'store', 'shared'],
+  routing: ['billing', 'config', 'store', 'shared'],
+  requests: ['billing', 'config', 'keys', 'models', 'providers', 'store', 'shared'],
+  http: ['config', 'keys', 'media', 'store', 'shared'],
+  chat: ['billing', 'config', 'providers', 'requests', 'routing', 'shared'],
+  images: ['billing', 'config', 'http', 'media', 'providers', 'requests', 'store', 'shared'],
+  videos: ['billing', 'config', 'http', 'media', 'models', 'providers', 'requests', 'store', 'shared'],
+  apis: ['billing', 'chat', 'config', 'http', 'media', 'providers', 'requests', 'store', 'videos', 'shared'],
+  operations: [
+    'billing', 'config', 'http', 'keys', 'media', 'models', 'requests', 'routing', 'store', 'videos', 'shared'
   ]
 }
 
@@ -159,13 +143,13 @@ t.test('only the composition root reads the environment', async t => {
 })
 
 t.test('what money depends on does not ask the clock of this machine', async t => {
-  const folders = /^(routes|plugins\/core|services\/(ledger|keys|limits|billing|reports|alerts|admin|audit|joins))\//
+  const folders = /^(routes|plugins\/(library|gateway)|services\/(billing|keys|requests\/joins|operations\/(reports|alerts|admin)))\//
   const asking = sources.filter(file => folders.test(file) && /\bDate\.now\b|new Date\(\)/.test(textOf(file)))
   t.same(asking, [])
 })
 
 t.test('core code names no provider', async t => {
-  const core = sources.filter(file => !/^(services\/(providers|config|catalogue)|schemas\/config|tools|cli)\//.test(file))
+  const core = sources.filter(file => !/^(services\/(providers|config)|schemas\/config|tools|cli)\//.test(file))
   // The headers of the Messages API, which many servers have, begin with a name.
   t.same(core.filter(file => /['"`](groq|mistral|anthropic(?!-version|-beta)|gemini|openrouter|deepseek)/.test(textOf(file))), [])
 })

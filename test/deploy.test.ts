@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
-import { showSupervisor } from '../services/workers/metrics.ts'
+import { showSupervisor } from '../services/operations/workers/metrics.ts'
 import { buildGateway } from './helper.ts'
 
 const root = join(import.meta.dirname, '..')

@@ -1,7 +1,7 @@
-import { rollUpChains } from '../services/ledger/books/chain-days.ts'
-import { recordEntryBlocks } from '../services/ledger/sql/entry-blocks.ts'
-import { countWaitingEntries } from '../services/ledger/sql/roll-up.ts'
-import { rollUpUsage } from '../services/reports/roll-up.ts'
+import { rollUpChains } from '../services/billing/ledger/books/chain-days.ts'
+import { recordEntryBlocks } from '../services/billing/ledger/sql/entry-blocks.ts'
+import { countWaitingEntries } from '../services/billing/ledger/sql/roll-up.ts'
+import { rollUpUsage } from '../services/operations/reports/roll-up.ts'
 import { openStore } from '../services/store/open.ts'
 import type { Store } from '../services/store/store.ts'
 

@@ -68,7 +68,7 @@ export const tricks: Readonly<Record<string, Trick>> = {
   lines: {
     plain: 'each line of the log is handed to the destination',
     patches: [{
-      file: 'services/observability/logger.ts',
+      file: 'services/operations/observability/logger.ts',
       from: '    lines += line\n',
       to: '    lines += line\n    if ($plain) handOver()\n'
     }]

@@ -1,5 +1,5 @@
 import { deploymentDefaults } from '../../schemas/config/models.ts'
-import type { ModelConfig } from '../../services/catalogue/types.ts'
+import type { ModelConfig } from '../../services/config/catalogue/types.ts'
 import { createRouter, type Router } from '../../services/routing/router.ts'
 import type { RouterWeights } from '../../services/routing/scoring/weights.ts'
 import type { TrainingRow, TrainingData } from '../../tools/routing/data.ts'

@@ -6,7 +6,7 @@ import { createProfile, type ModelProfile } from '../../services/routing/scoring
 import { predictQuality } from '../../services/routing/scoring/quality.ts'
 import { createTextAnalyzer } from '../../services/routing/scoring/analyze-text.ts'
 import { unpackWeights, type RouterWeights } from '../../services/routing/scoring/weights.ts'
-import { assumedCapabilities } from '../../services/catalogue/models.ts'
+import { assumedCapabilities } from '../../services/config/catalogue/models.ts'
 
 /** Expected quality of each model on a prompt. */
 export type Scorer = (row: TrainingRow, models: readonly string[]) => number[]

@@ -8,8 +8,8 @@ import { errorResponses } from '../../schemas/openai/error.ts'
 import {
   closeAccount, createAccount, freezeAccount, getAccount, listAccounts, unfreezeAccount, updateAccount,
   withoutParent
-} from '../../services/admin/accounts.ts'
-import { getWebhookSecret, renewWebhookSecret } from '../../services/admin/webhook-secrets.ts'
+} from '../../services/operations/admin/accounts.ts'
+import { getWebhookSecret, renewWebhookSecret } from '../../services/operations/admin/webhook-secrets.ts'
 import { toPageRequest } from './query.ts'
 
 /** The routes of accounts, but for those that book money. */

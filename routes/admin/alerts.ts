@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { AlertList, AlertQuery } from '../../schemas/admin/alerts.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
-import { listAlerts } from '../../services/admin/alerts.ts'
+import { listAlerts } from '../../services/operations/admin/alerts.ts'
 import { toPageRequest } from './query.ts'
 
 /** `GET /admin/alerts`: what was sent to the webhook, newest first. */

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { AuditEventList, AuditQuery } from '../../schemas/admin/audit.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
-import { listAudit } from '../../services/admin/audit.ts'
+import { listAudit } from '../../services/operations/admin/audit.ts'
 import { toPageRequest, toPeriod } from './query.ts'
 
 /** `GET /admin/audit`: who changed what, newest first. */

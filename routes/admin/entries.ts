@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { EntryList, EntryQuery } from '../../schemas/admin/entries.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
-import { entriesCsv, listEntries } from '../../services/admin/entries.ts'
+import { entriesCsv, listEntries } from '../../services/operations/admin/entries.ts'
 import { Csv, toCsvBody, wantsCsv } from '../csv.ts'
 import { refusePaging, toPageRequest, toPeriod } from './query.ts'
 

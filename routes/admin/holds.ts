@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { AdminHoldList, HoldQuery } from '../../schemas/admin/holds.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
-import { listHolds } from '../../services/admin/holds.ts'
+import { listHolds } from '../../services/operations/admin/holds.ts'
 import { toPageRequest } from './query.ts'
 
 /** `GET /admin/holds`: what an account has set aside. */

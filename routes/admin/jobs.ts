@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { AdminJob, AdminJobList, AdminJobWithTimeline, JobQuery } from '../../schemas/admin/jobs.ts'
 import { ById } from '../../schemas/admin/shared.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
-import { cancelJob, getJobWithTimeline, listJobs } from '../../services/admin/jobs.ts'
+import { cancelJob, getJobWithTimeline, listJobs } from '../../services/operations/admin/jobs.ts'
 import { toPageRequest } from './query.ts'
 
 /** `GET /admin/jobs`, `GET /admin/jobs/:id` and `POST /admin/jobs/:id/cancel`. */

@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Key, KeyChange, KeyList, KeyQuery, KeyWithSecret, NewKey, Rotation } from '../../schemas/admin/keys.ts'
 import { ById } from '../../schemas/admin/shared.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
-import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from '../../services/admin/keys.ts'
+import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from '../../services/operations/admin/keys.ts'
 import { toPageRequest } from './query.ts'
 
 /**

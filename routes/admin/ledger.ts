@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { LedgerCheck, LedgerCheckQuery } from '../../schemas/admin/ledger.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
-import { runLedgerCheck } from '../../services/admin/entries.ts'
+import { runLedgerCheck } from '../../services/operations/admin/entries.ts'
 
 /** `POST /admin/ledger/check`: what is wrong with the books is an answer, not an error. */
 const ledger: FastifyPluginAsyncTypebox = async app => {

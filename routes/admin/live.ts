@@ -3,8 +3,8 @@ import { Type, type FastifyPluginAsyncTypebox } from '@fastify/type-provider-typ
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { LiveFigures } from '../../schemas/admin/live.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
-import { createLiveFigures } from '../../services/admin/live.ts'
-import { listLamps } from '../../services/admin/providers.ts'
+import { createLiveFigures } from '../../services/operations/admin/live.ts'
+import { listLamps } from '../../services/operations/admin/providers.ts'
 import { GatewayError } from '../../services/shared/errors.ts'
 
 interface LiveOptions {

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { AdminMediaList, MediaQuery } from '../../schemas/admin/media.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
-import { listMedia } from '../../services/admin/media.ts'
+import { listMedia } from '../../services/operations/admin/media.ts'
 import { toPageRequest } from './query.ts'
 
 /** `GET /admin/media`: the images and videos that the gateway keeps. */

@@ -9,7 +9,7 @@ import { errorResponses } from '../../schemas/openai/error.ts'
 import { GatewayError } from '../../services/shared/errors.ts'
 import {
   addAdjustment, addDeposit, addRefund, addTransfer, addWithdrawal, type Booked
-} from '../../services/admin/credits.ts'
+} from '../../services/operations/admin/credits.ts'
 
 /** What all three have in common. A posting that was booked before is answered with 200. */
 const shared = {

@@ -2,8 +2,8 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { AdminProviderList, ProviderProbe } from '../../schemas/admin/providers.ts'
 import { ById } from '../../schemas/admin/shared.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
-import { probeProvider } from '../../services/admin/provider-probe.ts'
-import { listProviders } from '../../services/admin/providers.ts'
+import { probeProvider } from '../../services/operations/admin/provider-probe.ts'
+import { listProviders } from '../../services/operations/admin/providers.ts'
 
 /** `GET /admin/providers` and `POST /admin/providers/:id/probe`. */
 const providers: FastifyPluginAsyncTypebox = async app => {

@@ -1,7 +1,7 @@
 import { GatewayError } from '../../services/shared/errors.ts'
-import type { PageRequest } from '../../services/admin/page.ts'
+import type { PageRequest } from '../../services/operations/admin/page.ts'
 import { readIsoTime } from '../../services/shared/iso-time.ts'
-import { withinRange } from '../../services/admin/amounts.ts'
+import { withinRange } from '../../services/operations/admin/amounts.ts'
 
 /** The page that a validated query string asks for. */
 export function toPageRequest ({ limit, after }: { limit?: string, after?: string }): PageRequest {

@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { ReconciliationList, ReconciliationQuery } from '../../schemas/admin/reconciliation.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
-import { withinRange } from '../../services/admin/amounts.ts'
-import { listReconciliation, reconciliationCsv, toReconciliationDimensions } from '../../services/admin/reconciliation.ts'
+import { withinRange } from '../../services/operations/admin/amounts.ts'
+import { listReconciliation, reconciliationCsv, toReconciliationDimensions } from '../../services/operations/admin/reconciliation.ts'
 import { Csv, toCsvBody, wantsCsv } from '../csv.ts'
 import { refusePaging, toPageRequest, toPeriod } from './query.ts'
 

@@ -4,7 +4,7 @@ import {
 } from '../../schemas/admin/requests.ts'
 import { ById, Closed, Paging } from '../../schemas/admin/shared.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
-import { getRequests, listRequests, listRequestTotals, toRequestDimensions } from '../../services/admin/requests.ts'
+import { getRequests, listRequests, listRequestTotals, toRequestDimensions } from '../../services/operations/admin/requests.ts'
 import { toPageRequest, toPeriod } from './query.ts'
 
 /** The request log: `GET /admin/requests`, `GET /admin/requests/:id` and `GET /admin/request-totals`. */

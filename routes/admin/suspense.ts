@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { ById } from '../../schemas/admin/shared.ts'
 import { SuspenseClosing, SuspenseItem, SuspenseList, SuspenseQuery } from '../../schemas/admin/suspense.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
-import { clearSuspense, listSuspense, writeOffSuspense } from '../../services/admin/suspense.ts'
+import { clearSuspense, listSuspense, writeOffSuspense } from '../../services/operations/admin/suspense.ts'
 import { toPageRequest } from './query.ts'
 
 /** `GET /admin/suspense`, `POST /admin/suspense/:id/clear` and `…/write-off`; a repeated one answers 200. */

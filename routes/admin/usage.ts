@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { UsageList, UsageQuery } from '../../schemas/admin/usage.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
-import { withinRange } from '../../services/admin/amounts.ts'
-import { clientUsageCsv, listUsage, toDimensions, usageCsv, type UsageReport } from '../../services/admin/usage.ts'
+import { withinRange } from '../../services/operations/admin/amounts.ts'
+import { clientUsageCsv, listUsage, toDimensions, usageCsv, type UsageReport } from '../../services/operations/admin/usage.ts'
 import { Csv, toCsvBody, wantsCsv } from '../csv.ts'
 import { refusePaging, toPageRequest, toPeriod } from './query.ts'
 

@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify'
 import { Type, type FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { errorResponses } from '../../schemas/openai/error.ts'
-import { recordChange } from '../../services/audit/audit.ts'
-import { attemptCookie, attemptIn, sessionCookie } from '../../services/console/cookie.ts'
-import { noIdentityProvider, signInFailed } from '../../services/console/errors.ts'
-import { createOidc, roleOf, signInMs, type OidcSettings } from '../../services/console/oidc.ts'
-import { newToken } from '../../services/console/token.ts'
+import { recordChange } from '../../services/store/audit.ts'
+import { attemptCookie, attemptIn, sessionCookie } from '../../services/keys/sessions/cookie.ts'
+import { noIdentityProvider, signInFailed } from '../../services/keys/sessions/errors.ts'
+import { createOidc, roleOf, signInMs, type OidcSettings } from '../../services/keys/sessions/oidc.ts'
+import { newToken } from '../../services/keys/sessions/token.ts'
 
 /** `GET /console/sign-in/oidc` and `GET /console/sign-in/callback`: OpenID Connect. */
 const signIn: FastifyPluginAsyncTypebox = async app => {

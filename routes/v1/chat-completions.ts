@@ -5,8 +5,8 @@ import { errorResponses } from '../../schemas/openai/error.ts'
 import { VideoObject } from '../../schemas/openai/videos.ts'
 import { checkChatRequest } from '../../services/chat/request-checks.ts'
 import { prefersAsync } from '../../services/requests/request-headers.ts'
-import { noJobForWebhook } from '../../services/webhooks/check-url.ts'
-import { toVideoObject } from '../../services/surfaces/videos/to-video-object.ts'
+import { noJobForWebhook } from '../../services/videos/webhooks/check-url.ts'
+import { toVideoObject } from '../../services/apis/videos/to-video-object.ts'
 
 /** `POST /chat/completions`: one answer, or an event stream of chunks when `stream` is true. */
 const chatCompletions: FastifyPluginAsyncTypebox = async app => {

@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { BillingSubscription } from '../../schemas/openai/billing.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
-import { exactUsd } from '../../services/reports/exact-json.ts'
-import { spendingLimit } from '../../services/reports/spending-limit.ts'
+import { exactUsd } from '../../services/operations/reports/exact-json.ts'
+import { spendingLimit } from '../../services/operations/reports/spending-limit.ts'
 
 /** What clients are told of a key that never expires: the end of the year 9999, in Unix seconds. */
 const neverS = 253_402_300_799

@@ -1,10 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { BillingUsage, BillingUsageQuery } from '../../schemas/openai/billing.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
-import { clientUsageCsv } from '../../services/admin/usage.ts'
-import { exactCents } from '../../services/reports/exact-json.ts'
-import { parseOwnDimensions, splitOwnDimensions } from '../../services/reports/own-dimensions.ts'
-import { periodCosts, readDateRange, type PeriodCosts } from '../../services/reports/period-costs.ts'
+import { clientUsageCsv } from '../../services/operations/admin/usage.ts'
+import { exactCents } from '../../services/operations/reports/exact-json.ts'
+import { parseOwnDimensions, splitOwnDimensions } from '../../services/operations/reports/own-dimensions.ts'
+import { periodCosts, readDateRange, type PeriodCosts } from '../../services/operations/reports/period-costs.ts'
 import { Csv, toCsvBody, wantsCsv } from '../csv.ts'
 
 const formats = { 'application/json': { schema: BillingUsage }, 'text/csv': { schema: Csv } }

@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Billing } from '../../schemas/openai/billing.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
-import { exactUsd } from '../../services/reports/exact-json.ts'
-import { availableTo } from '../../services/reports/spending-limit.ts'
+import { exactUsd } from '../../services/operations/reports/exact-json.ts'
+import { availableTo } from '../../services/operations/reports/spending-limit.ts'
 import subscription from './dashboard-billing-subscription.ts'
 import usage from './dashboard-billing-usage.ts'
 

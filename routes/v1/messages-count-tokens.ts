@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { messagesErrorResponses } from '../../schemas/anthropic/error.ts'
 import { CountTokensRequest, TokenCount } from '../../schemas/anthropic/messages.ts'
 import { clientLeft, whenClosed } from '../../services/requests/attempt.ts'
-import { countPromptTokens } from '../../services/surfaces/messages/count-message-tokens.ts'
+import { countPromptTokens } from '../../services/apis/messages/count-message-tokens.ts'
 
 /** `POST /messages/count_tokens`: the tokens of a prompt, free of charge. */
 const messagesCountTokens: FastifyPluginAsyncTypebox = async app => {

@@ -1,8 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { messagesErrorResponses } from '../../schemas/anthropic/error.ts'
 import { CreatedMessage, CreateMessageRequest, MessageEvent } from '../../schemas/anthropic/messages.ts'
-import { refuseNativeNeeds } from '../../services/surfaces/messages/native.ts'
-import { toChatCall } from '../../services/surfaces/messages/serve-message.ts'
+import { refuseNativeNeeds } from '../../services/apis/messages/native.ts'
+import { toChatCall } from '../../services/apis/messages/serve-message.ts'
 
 /** `POST /messages`: one message, or its events when `stream` is true. */
 const messages: FastifyPluginAsyncTypebox = async app => {

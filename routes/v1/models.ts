@@ -6,7 +6,7 @@ import { speaksMessages } from '../../services/http/messages-error.ts'
 import { serializerOf } from '../../services/http/serializer.ts'
 import { GatewayError } from '../../services/shared/errors.ts'
 import { describeModel } from '../../services/models/describe.ts'
-import { pageOfModels, toMessagesModel } from '../../services/surfaces/messages/list-models.ts'
+import { pageOfModels, toMessagesModel } from '../../services/apis/messages/list-models.ts'
 
 const serializePage = serializerOf(MessagesModelPage)
 const serializeModel = serializerOf(MessagesModel)

@@ -3,7 +3,7 @@ import { errorResponses } from '../../schemas/openai/error.ts'
 import {
   DeletedResponse, InputItemList, InputItemsQuery, ResponseObject, RetrieveQuery
 } from '../../schemas/openai/responses.ts'
-import { pageOf } from '../../services/surfaces/responses/item-page.ts'
+import { pageOf } from '../../services/apis/responses/item-page.ts'
 
 const params = Type.Object({ id: Type.String({ maxLength: 512 }) })
 

@@ -2,7 +2,7 @@ import { Type, type FastifyPluginAsyncTypebox } from '@fastify/type-provider-typ
 import { errorResponses } from '../../schemas/openai/error.ts'
 import { VideoDeleted, VideoList, VideoListQuery, VideoObject } from '../../schemas/openai/videos.ts'
 import { GatewayError } from '../../services/shared/errors.ts'
-import { toVideoObject } from '../../services/surfaces/videos/to-video-object.ts'
+import { toVideoObject } from '../../services/apis/videos/to-video-object.ts'
 import { videoNotFound } from '../../services/videos/content.ts'
 
 const params = Type.Object({ id: Type.String() })

@@ -1,9 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { errorResponses } from '../../schemas/openai/error.ts'
 import { VideoCreateRequest, VideoForm, VideoObject } from '../../schemas/openai/videos.ts'
-import { videoFormToJson } from '../../services/surfaces/videos/form.ts'
-import { inVideoFields, videoToChat } from '../../services/surfaces/videos/to-chat-request.ts'
-import { toVideoObject } from '../../services/surfaces/videos/to-video-object.ts'
+import { videoFormToJson } from '../../services/apis/videos/form.ts'
+import { inVideoFields, videoToChat } from '../../services/apis/videos/to-chat-request.ts'
+import { toVideoObject } from '../../services/apis/videos/to-video-object.ts'
 
 /** `POST /videos`: starts a video and answers at once. */
 const createVideo: FastifyPluginAsyncTypebox = async app => {

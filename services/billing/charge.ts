@@ -1,4 +1,4 @@
-import type { Price } from '../catalogue/types.ts'
+import type { Price } from '../config/catalogue/types.ts'
 
 /** What a request is charged, and what it costs the operator. */
 export interface Charge {

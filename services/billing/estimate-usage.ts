@@ -1,7 +1,7 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { ChatMessage } from '../../schemas/openai/chat-messages.ts'
 import type { CompletionRequest } from '../../schemas/openai/completions.ts'
-import type { ModelConfig } from '../catalogue/types.ts'
+import type { ModelConfig } from '../config/catalogue/types.ts'
 import type { StreamReport, Usage } from '../providers/report.ts'
 import { promptsOf } from '../shared/request-fields.ts'
 import { countTokens } from './count-tokens.ts'

@@ -1,4 +1,4 @@
-import type { ImageAbilities, ModelConfig, Price } from '../catalogue/types.ts'
+import type { ImageAbilities, ModelConfig, Price } from '../config/catalogue/types.ts'
 import { notPriced } from './token-price.ts'
 import { nanoFromPico } from '../shared/money.ts'
 import type { Charge, Quote } from './charge.ts'

@@ -1,4 +1,4 @@
-import type { Tags } from '../ledger/ledger.ts'
+import type { Tags } from './ledger/ledger.ts'
 
 /** Who pays for a request. */
 export interface Payer {

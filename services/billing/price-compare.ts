@@ -1,4 +1,4 @@
-import type { Price } from '../catalogue/types.ts'
+import type { Price } from '../config/catalogue/types.ts'
 import { highestRates, tokenPriceOf } from './token-price.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { Price } from '../catalogue/types.ts'
+import type { Price } from '../config/catalogue/types.ts'
 import type { Usage } from '../providers/report.ts'
 import type { ImageAnswer } from '../providers/provider-image.ts'
 import { nanoFromPico } from '../shared/money.ts'

@@ -1,4 +1,4 @@
-import type { ModelConfig, Price, PriceTier } from '../catalogue/types.ts'
+import type { ModelConfig, Price, PriceTier } from '../config/catalogue/types.ts'
 import type { Usage } from '../providers/report.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { nanoFromPico } from '../shared/money.ts'

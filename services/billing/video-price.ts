@@ -1,4 +1,4 @@
-import type { ModelConfig, VideoAbilities } from '../catalogue/types.ts'
+import type { ModelConfig, VideoAbilities } from '../config/catalogue/types.ts'
 import { notPriced } from './token-price.ts'
 import type { PricedChoices } from '../providers/provider-video.ts'
 

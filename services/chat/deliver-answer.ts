@@ -8,7 +8,7 @@ import type { Incoming } from '../requests/incoming.ts'
 import { headersOf } from '../requests/trace.ts'
 import { isObject, type JsonObject } from '../shared/json.ts'
 import { usdFromNano, usdText } from '../shared/money.ts'
-import { doneEvent, encodeEvent, eventsIn } from '../upstream/sse.ts'
+import { doneEvent, encodeEvent, eventsIn } from '../providers/upstream/sse.ts'
 import type { Answer, AnyRequest } from './types.ts'
 
 type AnyIncoming = Incoming<AnyRequest>

@@ -9,7 +9,7 @@ import { JsonText } from '../shared/json.ts'
 import { outputLimitOf } from '../shared/request-fields.ts'
 import type { ChatAnswer, ChatProvider, CompletionAnswer, CompletionCall } from '../providers/provider.ts'
 import { createReport, type StreamReport } from '../providers/report.ts'
-import { eventsIn } from '../upstream/sse.ts'
+import { eventsIn } from '../providers/upstream/sse.ts'
 
 /** Prompts in one request; each becomes one chat request. */
 const maxPrompts = 20

@@ -3,8 +3,8 @@ import type { CompletionRequest } from '../../schemas/openai/completions.ts'
 import type { ChatQuote } from '../billing/chat-quote.ts'
 import type { TokenLimits } from '../billing/max-cost.ts'
 import type { PromptSize } from '../billing/prompt-size.ts'
-import type { RequestsConfig } from '../catalogue/types.ts'
-import type { Ledger } from '../ledger/ledger.ts'
+import type { RequestsConfig } from '../config/catalogue/types.ts'
+import type { Ledger } from '../billing/ledger/ledger.ts'
 import type {
   ChatAnswer, ChatProvider, CompletionAnswer, NativeAnswer, ProviderCall
 } from '../providers/provider.ts'

@@ -1,5 +1,5 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
-import type { ModelConfig } from '../catalogue/types.ts'
+import type { ModelConfig } from '../config/catalogue/types.ts'
 import type { Provider, UnmetParameters } from '../providers/provider.ts'
 import { isObject } from '../shared/json.ts'
 import { extraFields } from '../shared/request-fields.ts'

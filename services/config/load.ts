@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
-import type { GatewayConfig } from '../catalogue/types.ts'
+import type { GatewayConfig } from './catalogue/types.ts'
 import { ConfigError, type Problem } from './config-error.ts'
 import { configFromEnvironment } from './environment/environment.ts'
 

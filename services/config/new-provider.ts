@@ -1,6 +1,6 @@
 import { Value } from '@sinclair/typebox/value'
 import { ProviderEntry } from '../../schemas/config/providers.ts'
-import type { ProviderConfig } from '../catalogue/types.ts'
+import type { ProviderConfig } from './catalogue/types.ts'
 import { toParsed } from './read/to-parsed.ts'
 
 /** Returns a provider with the given fields, and the defaults of the file for the rest. */

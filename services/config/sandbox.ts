@@ -1,7 +1,7 @@
 import { defaultCreated, deploymentDefaults } from '../../schemas/config/models.ts'
 import { newProvider } from './new-provider.ts'
-import type { Capabilities, ModelConfig, ProviderConfig } from '../catalogue/types.ts'
-import { emptyPrice } from '../catalogue/models.ts'
+import type { Capabilities, ModelConfig, ProviderConfig } from './catalogue/types.ts'
+import { emptyPrice } from './catalogue/models.ts'
 
 /** The built-in provider, for a gateway without API keys. */
 export const sandboxProvider: ProviderConfig = newProvider({ id: 'sandbox', protocol: 'sandbox', baseUrl: '' })

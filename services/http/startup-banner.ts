@@ -1,4 +1,4 @@
-import type { ModelConfig } from '../catalogue/types.ts'
+import type { ModelConfig } from '../config/catalogue/types.ts'
 
 interface WelcomeOptions {
   /** The address listened on, e.g. `http://127.0.0.1:8080`. */

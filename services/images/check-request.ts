@@ -1,5 +1,5 @@
 import type { ImageGenerationRequest } from '../../schemas/openai/images-generations.ts'
-import type { ImageAbilities, ModelConfig, SizeRange } from '../catalogue/types.ts'
+import type { ImageAbilities, ModelConfig, SizeRange } from '../config/catalogue/types.ts'
 import { dimensionLimits } from '../media/dimensions.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { sizeText, type ImageSize, type ImageOptions } from '../providers/provider-image.ts'

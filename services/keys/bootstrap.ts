@@ -1,4 +1,4 @@
-import type { Accounts } from '../ledger/accounts.ts'
+import type { Accounts } from '../billing/ledger/accounts.ts'
 import type { Store } from '../store/store.ts'
 import type { Keys } from './keys.ts'
 

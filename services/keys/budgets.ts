@@ -1,4 +1,4 @@
-import { budgetPrefix, currency } from '../ledger/accounts.ts'
+import { budgetPrefix, currency } from '../billing/ledger/accounts.ts'
 import { createLru } from '../shared/lru.ts'
 import type { Queries, Store } from '../store/store.ts'
 import { periodAt } from './periods.ts'

@@ -1,4 +1,4 @@
-import { gatewayActor, recordChange, type Actor } from '../audit/audit.ts'
+import { gatewayActor, recordChange, type Actor } from '../store/audit.ts'
 import { isoTime } from '../shared/iso-time.ts'
 import type { Queries, Store } from '../store/store.ts'
 import { auditedKey } from './audited-key.ts'

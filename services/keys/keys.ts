@@ -1,4 +1,4 @@
-import { gatewayActor, recordChange, type Actor } from '../audit/audit.ts'
+import { gatewayActor, recordChange, type Actor } from '../store/audit.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { noLimits } from '../shared/limits.ts'
 import type { Queries, Store } from '../store/store.ts'

@@ -1,5 +1,5 @@
 import type { adminRoles, permissions } from '../../schemas/admin/keys.ts'
-import type { Actor } from '../audit/audit.ts'
+import type { Actor } from '../store/audit.ts'
 import { GatewayError } from '../shared/errors.ts'
 import type { KeyRecord, KeyRole } from './types.ts'
 

@@ -1,8 +1,8 @@
 import type { Model } from '../../schemas/openai/models.ts'
-import { assumedCapabilities, catalogueModel, type CatalogueModel } from '../catalogue/models.ts'
+import { assumedCapabilities, catalogueModel, type CatalogueModel } from '../config/catalogue/models.ts'
 import type {
   Capabilities, ImageAbilities, ImagePrice, ModelConfig, Price, ServiceTierPrice
-} from '../catalogue/types.ts'
+} from '../config/catalogue/types.ts'
 import { usdText } from '../shared/money.ts'
 
 /** Describes a model for clients: OpenAI's fields, and what is known of price, limits and capabilities. */

@@ -1,5 +1,5 @@
-import { initialModelNames, isServable, modelFromCatalogue } from '../catalogue/models.ts'
-import type { DeploymentConfig, GatewayConfig, ModelConfig, ProviderConfig } from '../catalogue/types.ts'
+import { initialModelNames, isServable, modelFromCatalogue } from '../config/catalogue/models.ts'
+import type { DeploymentConfig, GatewayConfig, ModelConfig, ProviderConfig } from '../config/catalogue/types.ts'
 import type { Providers } from '../providers/registry.ts'
 import { compileGlob } from '../shared/glob.ts'
 import { createLru } from '../shared/lru.ts'

@@ -1,8 +1,8 @@
 import { UpstreamError, type UpstreamErrorKind } from '../shared/errors.ts'
 import { isObject, isText, type JsonObject, ownMember } from '../shared/json.ts'
-import { masked, readErrorBody, retryAfterMsOf } from '../upstream/answer-body.ts'
-import type { Exchange } from '../upstream/exchange.ts'
-import { kindByCommonStatus } from '../upstream/status-kinds.ts'
+import { masked, readErrorBody, retryAfterMsOf } from './upstream/answer-body.ts'
+import type { Exchange } from './upstream/exchange.ts'
+import { kindByCommonStatus } from './upstream/status-kinds.ts'
 
 /** The error of an answer whose status is not 2xx; reads the body. `secret` never appears in its message. */
 export async function readUpstreamError (exchange: Exchange, secret: string | null): Promise<UpstreamError> {

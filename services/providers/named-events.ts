@@ -1,10 +1,10 @@
 import { UpstreamError } from '../shared/errors.ts'
 import { isObject, isText, type JsonObject } from '../shared/json.ts'
-import { maxAnswerBytes, parseBounded } from '../upstream/answer-body.ts'
-import { peekFirst } from '../upstream/peek-first.ts'
-import { encodeNamedEvent, EventParser, type EventBatch, type SseEvent } from '../upstream/sse.ts'
+import { maxAnswerBytes, parseBounded } from './upstream/answer-body.ts'
+import { peekFirst } from './upstream/peek-first.ts'
+import { encodeNamedEvent, EventParser, type EventBatch, type SseEvent } from './upstream/sse.ts'
 import type { EventStream } from './provider.ts'
-import type { Exchange } from '../upstream/exchange.ts'
+import type { Exchange } from './upstream/exchange.ts'
 
 /** Reads the events of one answer, whose names are the `type` of their data. */
 export interface EventReader {

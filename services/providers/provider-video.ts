@@ -1,5 +1,5 @@
 import type { UpstreamError } from '../shared/errors.ts'
-import type { Exchange } from '../upstream/exchange.ts'
+import type { Exchange } from './upstream/exchange.ts'
 
 /** What changes the price of a video: made before it is priced, and stated in the request to the provider. */
 export interface PricedChoices {

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { Deployment, Permit } from '../deployments/deployments.ts'
+import type { Deployment, Permit } from '../models/deployments/deployments.ts'
 import type { ActiveMember, ActiveSet } from '../shared/timers.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
 import type { Candidate } from './candidates.ts'

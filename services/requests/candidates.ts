@@ -1,5 +1,5 @@
-import type { DeploymentConfig, ModelConfig, Price } from '../catalogue/types.ts'
-import type { Deployment, Deployments } from '../deployments/deployments.ts'
+import type { DeploymentConfig, ModelConfig, Price } from '../config/catalogue/types.ts'
+import type { Deployment, Deployments } from '../models/deployments/deployments.ts'
 import { GatewayError } from '../shared/errors.ts'
 import type { TokenLimits } from '../billing/max-cost.ts'
 import { isMoreExpensive } from '../billing/price-compare.ts'

@@ -1,4 +1,4 @@
-import type { Deployment } from '../deployments/deployments.ts'
+import type { Deployment } from '../models/deployments/deployments.ts'
 import { GatewayError, UpstreamError, type UpstreamErrorKind } from '../shared/errors.ts'
 
 /**

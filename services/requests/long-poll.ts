@@ -1,4 +1,4 @@
-import type { VideoSettings } from '../catalogue/types.ts'
+import type { VideoSettings } from '../config/catalogue/types.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { whenClosed } from './attempt.ts'
 import type { LongPollResponse } from './delivery.ts'

@@ -1,7 +1,7 @@
 import type { Charge, Quote } from '../billing/charge.ts'
 import type { Payer } from '../billing/payer.ts'
-import type { Booking, JobHold } from '../ledger/hold/job-holds.ts'
-import type { Hold, Ledger, Posting, Reservation } from '../ledger/ledger.ts'
+import type { Booking, JobHold } from '../billing/ledger/hold/job-holds.ts'
+import type { Hold, Ledger, Posting, Reservation } from '../billing/ledger/ledger.ts'
 import type { CostWatch } from './cost-watch.ts'
 import { GatewayError } from '../shared/errors.ts'
 

@@ -1,4 +1,4 @@
-import type { RequestsConfig } from '../catalogue/types.ts'
+import type { RequestsConfig } from '../config/catalogue/types.ts'
 import type { UpstreamError } from '../shared/errors.ts'
 import type { Candidate, Plan } from './candidates.ts'
 import { isProviders, isUntranslatable, meaningOf } from './classify-failure.ts'

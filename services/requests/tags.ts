@@ -1,5 +1,5 @@
 import { isObject } from '../shared/json.ts'
-import type { Tags } from '../ledger/ledger.ts'
+import type { Tags } from '../billing/ledger/ledger.ts'
 
 interface TagsOptions {
   /** Names of the tags to keep. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { RequestsConfig } from '../catalogue/types.ts'
-import type { Deployment } from '../deployments/deployments.ts'
+import type { RequestsConfig } from '../config/catalogue/types.ts'
+import type { Deployment } from '../models/deployments/deployments.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
 import { Deadlines, type Watched } from '../shared/timers.ts'
 import type { Trace } from './trace.ts'

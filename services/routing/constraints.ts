@@ -1,4 +1,4 @@
-import type { ModelConfig } from '../catalogue/types.ts'
+import type { ModelConfig } from '../config/catalogue/types.ts'
 import { GatewayError } from '../shared/errors.ts'
 import type { RequestFeatures } from './request-features.ts'
 

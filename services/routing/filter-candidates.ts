@@ -1,4 +1,4 @@
-import type { ModelConfig } from '../catalogue/types.ts'
+import type { ModelConfig } from '../config/catalogue/types.ts'
 import { violatedConstraint } from './constraints.ts'
 import { minOutput, outputWithin } from '../billing/max-cost.ts'
 import { promptSize } from '../billing/prompt-size.ts'

@@ -1,5 +1,5 @@
-import { fitnessOf, fitnessOrder, type Fitness } from '../catalogue/default-pool.ts'
-import type { ModelConfig, PolicyConfig } from '../catalogue/types.ts'
+import { fitnessOf, fitnessOrder, type Fitness } from '../config/catalogue/default-pool.ts'
+import type { ModelConfig, PolicyConfig } from '../config/catalogue/types.ts'
 import { compileGlob } from '../shared/glob.ts'
 import { tokenPriceOf, type TokenPrice } from '../billing/token-price.ts'
 import { createProfile, type ModelProfile } from './scoring/profile.ts'

@@ -1,4 +1,4 @@
-import type { ModelConfig } from '../catalogue/types.ts'
+import type { ModelConfig } from '../config/catalogue/types.ts'
 import type { Exclusion, UnmetByModel } from './constraints.ts'
 
 /** The most important first: a model that lacks a later one stays if all others lack an earlier one. */

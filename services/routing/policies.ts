@@ -1,4 +1,4 @@
-import type { PolicyConfig } from '../catalogue/types.ts'
+import type { PolicyConfig } from '../config/catalogue/types.ts'
 
 /** By how much a model must be better in quality to cost ten times as much, and to take ten times as long. */
 export interface Tradeoff { cost: number, latency: number }

@@ -1,4 +1,4 @@
-import type { ModelConfig, PolicyConfig } from '../catalogue/types.ts'
+import type { ModelConfig, PolicyConfig } from '../config/catalogue/types.ts'
 import { conversationId } from '../shared/conversation.ts'
 import { GatewayError } from '../shared/errors.ts'
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'

@@ -1,4 +1,4 @@
-import type { DeploymentConfig, ModelConfig, PolicyConfig } from '../catalogue/types.ts'
+import type { DeploymentConfig, ModelConfig, PolicyConfig } from '../config/catalogue/types.ts'
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { Exclusion } from './constraints.ts'
 import type { RankedModel } from './rank.ts'

@@ -1,5 +1,5 @@
 import type { ChatCompletion } from '../../schemas/openai/chat-completions.ts'
-import type { VideoSettings } from '../catalogue/types.ts'
+import type { VideoSettings } from '../config/catalogue/types.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { usdFromNano } from '../shared/money.ts'
 import { headerText } from '../shared/shown-text.ts'

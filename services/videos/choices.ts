@@ -1,4 +1,4 @@
-import type { ModelConfig } from '../catalogue/types.ts'
+import type { ModelConfig } from '../config/catalogue/types.ts'
 import { fromUpstream } from '../http/upstream-errors.ts'
 import type {
   JobTask, VideoChoices, VideoProvider, VideoSize, VideoTask, VideoWish

@@ -1,6 +1,6 @@
 import { createJsonIds } from '../store/json-rows.ts'
 import type { Queries, Store } from '../store/store.ts'
-import type { WaitingClients } from '../joins/waiting-clients.ts'
+import type { WaitingClients } from '../requests/joins/waiting-clients.ts'
 import type { LiveJob } from './job.ts'
 import { columns, toJob, type JobRow } from './job-row.ts'
 import { addWebhook, releaseWebhooks } from './webhooks/webhook-rows.ts'

@@ -1,6 +1,6 @@
 import type { GatewayError } from '../shared/errors.ts'
-import type { JobHold } from '../ledger/hold/job-holds.ts'
-import type { Tags } from '../ledger/ledger.ts'
+import type { JobHold } from '../billing/ledger/hold/job-holds.ts'
+import type { Tags } from '../billing/ledger/ledger.ts'
 import type { ReceivedMedia, StoredMedia } from '../media/media.ts'
 import type { JobTask, VideoState } from '../providers/provider-video.ts'
 

@@ -1,5 +1,5 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
-import type { ModelConfig, VideoAbilities } from '../catalogue/types.ts'
+import type { ModelConfig, VideoAbilities } from '../config/catalogue/types.ts'
 import { detectMediaType } from '../media/file-types.ts'
 import { GatewayError } from '../shared/errors.ts'
 import type { VideoSize, VideoWish } from '../providers/provider-video.ts'

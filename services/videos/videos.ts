@@ -1,4 +1,4 @@
-import type { VideoSettings } from '../catalogue/types.ts'
+import type { VideoSettings } from '../config/catalogue/types.ts'
 import { errorAnswer } from '../http/error-answers.ts'
 import { GatewayError } from '../shared/errors.ts'
 import type { MediaStore } from '../media/media.ts'
@@ -16,8 +16,8 @@ import { toOrder, type VideoIncoming } from './order.ts'
 import type { JobRows } from './rows.ts'
 import type { Models } from '../models/models.ts'
 import type { Store } from '../store/store.ts'
-import type { WaitingClients } from '../joins/waiting-clients.ts'
-import { webhookField } from '../webhooks/check-url.ts'
+import type { WaitingClients } from '../requests/joins/waiting-clients.ts'
+import { webhookField } from './webhooks/check-url.ts'
 import type { WaiterRegistry } from './waiter-registry.ts'
 
 interface VideosContext {

@@ -1,6 +1,6 @@
 import { configFromEnvironment } from '../../services/config/environment/environment.ts'
-import type { GatewayConfig, ModelConfig } from '../../services/catalogue/types.ts'
-import { modelFromCatalogue } from '../../services/catalogue/models.ts'
+import type { GatewayConfig, ModelConfig } from '../../services/config/catalogue/types.ts'
+import { modelFromCatalogue } from '../../services/config/catalogue/models.ts'
 import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
 import { startAnthropic } from '../servers/anthropic.ts'
 import { startGemini } from '../servers/gemini.ts'

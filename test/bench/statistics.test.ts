@@ -1,6 +1,6 @@
 import t from 'tap'
 import { lowerHalfOf, mean, spreadOf, standardErrorOf } from '../../bench/statistics.ts'
-import { createRandom } from '../services/ledger/random.ts'
+import { createRandom } from '../services/billing/ledger/random.ts'
 
 t.test('the standard error of a mean matches the textbook formula', async (t) => {
   const values = [3, 7, 8, 12, 20]

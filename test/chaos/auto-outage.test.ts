@@ -3,7 +3,7 @@ import OpenAI from 'openai'
 import t, { type Test } from 'tap'
 import { breakerDefaults, requestsDefaults } from '../../services/config/defaults.ts'
 import { builtInPolicies } from '../../services/config/read/policies.ts'
-import type { ModelConfig } from '../../services/catalogue/types.ts'
+import type { ModelConfig } from '../../services/config/catalogue/types.ts'
 import { configFor, providerAt, startGateway } from '../helper.ts'
 import { refusal, reply, startUpstream, type Script, type Upstream } from '../upstream.ts'
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Agent, request } from 'undici'
-import type { Random } from '../services/ledger/random.ts'
+import type { Random } from '../services/billing/ledger/random.ts'
 import { chunks, events, type Script } from '../upstream.ts'
 
 /** A client's stream. `node` serves it; null until that is known. */

@@ -1,4 +1,4 @@
-import { createAllowanceExchange } from '../../services/limits/allowances.ts'
+import { createAllowanceExchange } from '../../services/keys/limits/allowances.ts'
 import { openStore } from '../../services/store/open.ts'
 
 /**

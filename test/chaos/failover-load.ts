@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
 import { breakerDefaults, requestsDefaults } from '../../services/config/defaults.ts'
-import type { GatewayConfig } from '../../services/catalogue/types.ts'
+import type { GatewayConfig } from '../../services/config/catalogue/types.ts'
 import { price } from '../faults.ts'
 import { configFor, providerAt, startGateway } from '../helper.ts'
-import type { Random } from '../services/ledger/random.ts'
+import type { Random } from '../services/billing/ledger/random.ts'
 import { refusal, reply, retryAfter, scripts, startUpstream, type Script, type Upstream } from '../upstream.ts'
 
 /** What came of the requests of one run. */

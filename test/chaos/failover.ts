@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { createRandom } from '../services/ledger/random.ts'
+import { createRandom } from '../services/billing/ledger/random.ts'
 import { sendUnfairLoad } from './failover-load.ts'
 import { createReport } from './report.ts'
 

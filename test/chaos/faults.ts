@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util'
-import { checkLedger } from '../../services/ledger/check.ts'
+import { checkLedger } from '../../services/billing/ledger/check/check-books.ts'
 import { answerNano, deployedAt, failAtRandom, sendMany } from '../faults.ts'
 import { startGateway } from '../helper.ts'
-import { createRandom } from '../services/ledger/random.ts'
+import { createRandom } from '../services/billing/ledger/random.ts'
 import { startUpstream } from '../upstream.ts'
 import { createReport } from './report.ts'
 

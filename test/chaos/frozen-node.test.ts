@@ -3,7 +3,7 @@ import t from 'tap'
 import { startWorker } from './ledger-node.ts'
 import { createDatabase } from '../engines.ts'
 import { temporaryFolder } from '../process.ts'
-import { createBooks, posting, reservation, startLedger } from '../services/ledger/helper.ts'
+import { createBooks, posting, reservation, startLedger } from '../services/billing/ledger/helper.ts'
 
 const usd = 1_000_000_000
 /** More than a node keeps spare, so that each request asks the database. */

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import OpenAI from 'openai'
 import { request } from 'undici'
-import { createRandom } from '../services/ledger/random.ts'
+import { createRandom } from '../services/billing/ledger/random.ts'
 
 /** How one request for a video went, as its client saw it. */
 export interface Outcome {

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util'
-import { runSchedule } from '../services/ledger/schedule.ts'
+import { runSchedule } from '../services/billing/ledger/schedule.ts'
 import { openWithClock } from '../store-clock.ts'
 import { startPostgresProcess } from './postgres.ts'
 import { createReport } from './report.ts'

@@ -1,7 +1,7 @@
 import { flushCompileCache } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { GatewayError } from '../../services/shared/errors.ts'
-import { createLedger } from '../../services/ledger/create.ts'
+import { createLedger } from '../../services/billing/ledger/create.ts'
 import { openStore } from '../../services/store/open.ts'
 import { StoreUnavailable, type Queries, type Store } from '../../services/store/store.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Pool } from 'undici'
-import { checkLedger } from '../../services/ledger/check.ts'
+import { checkLedger } from '../../services/billing/ledger/check/check-books.ts'
 import { nanoFromUsd } from '../../services/shared/money.ts'
 import { openStore } from '../../services/store/open.ts'
 import { startPostgres } from '../postgres.ts'

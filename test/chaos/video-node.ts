@@ -3,7 +3,7 @@ import { build } from '../../fastify.config.ts'
 import { newProvider } from '../../services/config/new-provider.ts'
 import { readSettings } from '../../services/config/settings/settings.ts'
 import { blockDefaults, videoDefaults } from '../../services/config/defaults.ts'
-import { modelFromCatalogue } from '../../services/catalogue/models.ts'
+import { modelFromCatalogue } from '../../services/config/catalogue/models.ts'
 import { bootstrap } from '../../services/keys/bootstrap.ts'
 
 /**

@@ -1,6 +1,6 @@
-import { createAccounts } from '../../services/ledger/accounts.ts'
-import { createTransfers } from '../../services/ledger/transfers.ts'
-import { insertAlert } from '../../services/alerts/new-alert.ts'
+import { createAccounts } from '../../services/billing/ledger/accounts.ts'
+import { createTransfers } from '../../services/billing/ledger/transfers.ts'
+import { insertAlert } from '../../services/operations/alerts/new-alert.ts'
 import { chat, type Stand } from './stand.ts'
 
 const dayMs = 86_400_000

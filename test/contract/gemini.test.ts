@@ -1,7 +1,7 @@
 import type OpenAI from 'openai'
 import { request } from 'undici'
 import t, { type Test } from 'tap'
-import type { ModelConfig, ProviderConfig } from '../../services/catalogue/types.ts'
+import type { ModelConfig, ProviderConfig } from '../../services/config/catalogue/types.ts'
 import { Deadlines } from '../../services/shared/timers.ts'
 import { JsonText } from '../../services/shared/json.ts'
 import type { Download } from '../../services/media/media.ts'

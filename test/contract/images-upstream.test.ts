@@ -7,7 +7,7 @@ import { createDatabase } from '../engines.ts'
 import { providerAt } from '../helper.ts'
 import { startImageServer, type Reply } from '../image-server.ts'
 import { billing, images, made, openShop, perImage, png, post, untilAllHaveLeft } from './image-shop.ts'
-import { emptyPrice } from '../../services/catalogue/models.ts'
+import { emptyPrice } from '../../services/config/catalogue/models.ts'
 
 t.test('a partial answer is delivered, and only its images are charged', async t => {
   const shop = await openShop(t, ({ path }, url) => {

@@ -1,6 +1,6 @@
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
-import { emptyPrice } from '../../services/catalogue/models.ts'
+import { emptyPrice } from '../../services/config/catalogue/models.ts'
 import { configFor, providerAt, startGateway } from '../helper.ts'
 import { picture, startImageServer } from '../image-server.ts'
 import { startFaultyS3, type S3Mood } from '../services/media/faulty-s3.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { request } from 'undici'
 import t, { type Test } from 'tap'
-import type { GatewayConfig, ModelConfig } from '../../services/catalogue/types.ts'
+import type { GatewayConfig, ModelConfig } from '../../services/config/catalogue/types.ts'
 import { usageDefaults } from '../../services/config/defaults.ts'
 import { forEachEngine, type Database } from '../engines.ts'
 import { configFor, providerAt, startGateway } from '../helper.ts'

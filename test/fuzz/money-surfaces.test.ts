@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { checkBooks } from '../../services/ledger/check.ts'
+import { checkBooks } from '../../services/billing/ledger/check/check-books.ts'
 import { nanoFromUsd } from '../../services/shared/money.ts'
 import { isObject } from '../../services/shared/json.ts'
 import { plan, wallets, type Wallet } from './money-arbitraries.ts'

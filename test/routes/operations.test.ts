@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import { request } from 'undici'
-import metricsPort from '../../plugins/ops/metrics-port.ts'
+import metricsPort from '../../plugins/gateway/metrics-port.ts'
 import { buildGateway, startGateway } from '../helper.ts'
 
 const adminKey = 'operator-key-of-this-test'

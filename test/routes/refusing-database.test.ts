@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { request } from 'undici'
-import { checkLedger } from '../../services/ledger/check.ts'
+import { checkLedger } from '../../services/billing/ledger/check/check-books.ts'
 import { forEachEngine } from '../engines.ts'
 import { startGateway } from '../helper.ts'
 

@@ -1,8 +1,8 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
-import errors from '../../plugins/http/errors.ts'
-import routeTable from '../../plugins/http/route-table.ts'
-import trace from '../../plugins/http/trace.ts'
+import errors from '../../plugins/gateway/errors.ts'
+import routeTable from '../../plugins/gateway/route-table.ts'
+import trace from '../../plugins/gateway/trace.ts'
 import unserved from '../../routes/unserved.ts'
 
 const broken = { payload: '{"broken', headers: { 'content-type': 'application/json' } }

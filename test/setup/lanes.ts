@@ -7,14 +7,14 @@
 export const lanes: readonly (readonly string[])[] = [
   ['contract/money'],
   ['contract'],
-  ['services/ledger', 'services/ledger/cluster'],
+  ['services/ledger', 'services/billing/ledger/cluster'],
   ['.', 'contract/failures'],
   ['routes', 'routes/v1', 'routes/admin', 'contract/messages'],
   ['bin', 'fuzz', 'contract/auto', 'contract/responses', 'services/providers', 'services/media', 'services/routing'],
   [
-    'services/videos', 'services/videos/runner', 'services/ledger/commit', 'services/ledger/books', 'services/keys', 'cli', 'hostile'
+    'services/videos', 'services/videos/runner', 'services/billing/ledger/commit', 'services/billing/ledger/books', 'services/keys', 'cli', 'hostile'
   ],
-  ['services', 'services/store', 'services/admin', 'services/console', 'plugins', 'schemas']
+  ['services', 'services/store', 'services/operations/admin', 'services/keys/sessions', 'plugins', 'schemas']
 ]
 
 /** For `npm run test:chaos`, which kills and restarts processes, `test:browser` and `test:console`. */

@@ -1,6 +1,6 @@
 import { request, type Dispatcher } from 'undici'
 import type { Gateway } from '../helper.ts'
-import type { Random } from '../services/ledger/random.ts'
+import type { Random } from '../services/billing/ledger/random.ts'
 
 /** The admin key of a soak. */
 export const adminKey = 'operator-key-of-the-soak'

@@ -1,7 +1,7 @@
 import { hourCachePico } from '../../services/billing/token-price.ts'
 import { anthropicTraitsOf } from '../../services/providers/anthropic/model-traits.ts'
 import { isRetired } from './retired.ts'
-import type { CatalogueFile, CataloguePrice, CatalogueRow, CatalogueTier, Feature } from '../../services/catalogue/catalogue-file.ts'
+import type { CatalogueFile, CataloguePrice, CatalogueRow, CatalogueTier, Feature } from '../../services/config/catalogue/catalogue-file.ts'
 
 /** What the source says of a model and the provider's API does not do, or the other way round. */
 interface Correction {

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { Static } from '@sinclair/typebox'
 import { picoFromUsdPerMillion } from '../../services/shared/money.ts'
-import type { CataloguePrice, CatalogueRow, CatalogueTier } from '../../services/catalogue/catalogue-file.ts'
+import type { CataloguePrice, CatalogueRow, CatalogueTier } from '../../services/config/catalogue/catalogue-file.ts'
 
 /** The media that a model of models.dev reads or generates. */
 export const sourceMedium = Type.Union([

@@ -1,13 +1,13 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
-import { knownProviders } from '../../services/catalogue/known-providers.ts'
+import { knownProviders } from '../../services/config/catalogue/known-providers.ts'
 import { corrected } from './corrections.ts'
 import { readCatalogueSource } from './source.ts'
 import { catalogueText } from './text.ts'
 
 const limits = { bytes: 64 * 1024 * 1024, downloadMs: 60_000 }
-const dataFile = fileURLToPath(new URL('../../services/catalogue/models.json', import.meta.url))
+const dataFile = fileURLToPath(new URL('../../services/config/catalogue/models.json', import.meta.url))
 
 await new Command('catalogue')
   .description('Refreshes the catalogue of known models from the open data of models.dev.')

@@ -3,7 +3,7 @@ import type { Static, TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { readCost, sourceCost, sourceMedium } from './cost.ts'
 import type { SourceMedium } from './cost.ts'
-import type { CatalogueRow, Feature, Modality } from '../../services/catalogue/catalogue-file.ts'
+import type { CatalogueRow, Feature, Modality } from '../../services/config/catalogue/catalogue-file.ts'
 import sourceNames from './source-names.json' with { type: 'json' }
 
 /** The data of models.dev. */

@@ -1,4 +1,4 @@
-import type { CatalogueFile } from '../../services/catalogue/catalogue-file.ts'
+import type { CatalogueFile } from '../../services/config/catalogue/catalogue-file.ts'
 
 /** Formats the data file deterministically, with a line for each model, so that diffs show which changed. */
 export function catalogueText ({ providers, ...head }: CatalogueFile): string {

@@ -1,4 +1,4 @@
-import type { Domain } from '../../services/catalogue/types.ts'
+import type { Domain } from '../../services/config/catalogue/types.ts'
 import { readAider, readReports, readSimpleEvals, readSummaries, readRuler, readTau, readWildBench, type Run } from './readers.ts'
 
 /** A public repository with results of models. */

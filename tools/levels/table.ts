@@ -1,4 +1,4 @@
-import type { Domain } from '../../services/catalogue/types.ts'
+import type { Domain } from '../../services/config/catalogue/types.ts'
 import { logOdds } from '../../services/routing/scoring/log-odds.ts'
 import { nameVariants } from '../../services/routing/scoring/profile.ts'
 import {

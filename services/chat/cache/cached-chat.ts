@@ -1,4 +1,4 @@
-import type { ModelConfig } from '../../catalogue/types.ts'
+import type { ModelConfig } from '../../config/catalogue/types.ts'
 import type { Delivery, NativeDelivery } from '../../requests/delivery.ts'
 import type { Incoming } from '../../requests/incoming.ts'
 import { cacheHeader, type CacheControl } from '../../requests/request-headers.ts'

@@ -1,5 +1,5 @@
 import type { Delivery, Events } from '../../requests/delivery.ts'
-import { doneEvent } from '../../upstream/sse.ts'
+import { doneEvent } from '../../providers/upstream/sse.ts'
 
 import type { CachedAnswer } from './answers.ts'
 

@@ -1,5 +1,5 @@
 import { isObject } from '../../shared/json.ts'
-import { eventsIn } from '../../upstream/sse.ts'
+import { eventsIn } from '../../providers/upstream/sse.ts'
 
 /** The text of an answer as it went to a client, whole or as an event stream; null if it has none. */
 export function answerText (kind: 'json' | 'events', bytes: Uint8Array): string | null {

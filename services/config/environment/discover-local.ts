@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { Agent, type Dispatcher } from 'undici'
-import type { ProviderConfig } from '../../catalogue/types.ts'
+import type { ProviderConfig } from '../catalogue/types.ts'
 import { newProvider } from '../new-provider.ts'
 
 interface LocalCandidate { id: string, dialect: string, baseUrl: string }

@@ -1,9 +1,9 @@
 import type { Parsed } from '../../../schemas/config/fields.ts'
 import type { ImagesEntry } from '../../../schemas/config/images.ts'
 import type { VideoEntry } from '../../../schemas/config/video.ts'
-import { unknownImages } from '../../catalogue/images.ts'
-import { unknownVideo } from '../../catalogue/videos.ts'
-import type { ImageAbilities, VideoAbilities } from '../../catalogue/types.ts'
+import { unknownImages } from '../catalogue/images.ts'
+import { unknownVideo } from '../catalogue/videos.ts'
+import type { ImageAbilities, VideoAbilities } from '../catalogue/types.ts'
 import { complete } from './complete.ts'
 
 /**

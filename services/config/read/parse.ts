@@ -4,7 +4,7 @@ import { BreakerEntry, RequestsEntry } from '../../../schemas/config/requests.ts
 import { RoutingBlock } from '../../../schemas/config/routing.ts'
 import { UsageBlock } from '../../../schemas/config/usage.ts'
 import { VideoBlock } from '../../../schemas/config/video.ts'
-import type { GatewayConfig, ModelConfig, ProviderConfig } from '../../catalogue/types.ts'
+import type { GatewayConfig, ModelConfig, ProviderConfig } from '../catalogue/types.ts'
 import { ConfigError } from '../config-error.ts'
 import { providersFromEnvironment } from '../environment/environment.ts'
 import { sandboxModels } from '../sandbox.ts'
@@ -14,7 +14,7 @@ import { readModels } from './models.ts'
 import { readPolicies } from './policies.ts'
 import { readProviders } from './providers.ts'
 import { toParsed } from './to-parsed.ts'
-import { initialModelNames } from '../../catalogue/models.ts'
+import { initialModelNames } from '../catalogue/models.ts'
 
 /** Returns what the file called `source` configures. Throws ConfigError with every problem. */
 export function parseConfig (text: string, env: NodeJS.ProcessEnv, source = 'gateway.yaml'): GatewayConfig {

@@ -1,6 +1,6 @@
 import { Value } from '@sinclair/typebox/value'
 import { PolicyEntry, type PolicyConfig } from '../../../schemas/config/config.ts'
-import type { ModelConfig } from '../../catalogue/types.ts'
+import type { ModelConfig } from '../catalogue/types.ts'
 import { compileGlob } from '../../shared/glob.ts'
 import type { CheckedFile } from '../validate/check-structure.ts'
 import type { YamlDocument } from '../yaml/document.ts'

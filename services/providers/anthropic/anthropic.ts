@@ -1,7 +1,7 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import { isText } from '../../shared/json.ts'
 import { outputLimitOf } from '../../shared/request-fields.ts'
-import { isEventStream, notAStream, objectOf, parseAnswer, readObject, readText } from '../../upstream/answer-body.ts'
+import { isEventStream, notAStream, objectOf, parseAnswer, readObject, readText } from '../upstream/answer-body.ts'
 import { recordChoices } from '../generated-text.ts'
 import type { ChatAnswer, ChatApi, ChatCall, MessagesCall, NativeAnswer, Upstream } from '../provider.ts'
 import { createReport, readUsage, recordUsage, statedName, tokenCount, type StreamReport } from '../report.ts'
@@ -14,7 +14,7 @@ import { limitInRefusal } from './limit-in-refusal.ts'
 import { toMessagesRequest, unmetByClaude, type Translation } from './request.ts'
 import { readMessageStream } from './stream.ts'
 import { chargedUsageOf, isSearchResult, noCounts, updateCounts, withSearches, type Counts } from './usage.ts'
-import { awaitedBy, type Exchange } from '../../upstream/exchange.ts'
+import { awaitedBy, type Exchange } from '../upstream/exchange.ts'
 import { urlPart } from '../url-part.ts'
 
 /** Later versions lack `temperature`; a provider's `headers` can name another. */

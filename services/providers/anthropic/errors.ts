@@ -1,8 +1,8 @@
 import { UpstreamError, type UpstreamErrorKind } from '../../shared/errors.ts'
 import { isObject, isText, type JsonObject, ownMember } from '../../shared/json.ts'
-import { masked, readErrorBody, retryAfterMsOf } from '../../upstream/answer-body.ts'
-import { kindByStatus } from '../../upstream/status-kinds.ts'
-import type { Exchange } from '../../upstream/exchange.ts'
+import { masked, readErrorBody, retryAfterMsOf } from '../upstream/answer-body.ts'
+import { kindByStatus } from '../upstream/status-kinds.ts'
+import type { Exchange } from '../upstream/exchange.ts'
 
 /** The error of an answer whose status is not 200; reads the body. `secret` never appears in its message. */
 export async function readAnthropicError (exchange: Exchange, secret: string | null): Promise<UpstreamError> {

@@ -1,4 +1,4 @@
-import type { Exchange } from '../../upstream/exchange.ts'
+import type { Exchange } from '../upstream/exchange.ts'
 import { relayNamedEvents, type EventReader } from '../named-events.ts'
 import type { EventStream } from '../provider.ts'
 import type { StreamReport } from '../report.ts'

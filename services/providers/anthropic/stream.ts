@@ -3,7 +3,7 @@ import { UpstreamError } from '../../shared/errors.ts'
 import { batchesOf, parseEvent } from '../named-events.ts'
 import { MessageChunks } from './chunks.ts'
 import { anthropicErrorIn } from './errors.ts'
-import type { Exchange } from '../../upstream/exchange.ts'
+import type { Exchange } from '../upstream/exchange.ts'
 import type { StreamReport } from '../report.ts'
 import type { Counts } from './usage.ts'
 

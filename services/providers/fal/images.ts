@@ -6,7 +6,7 @@ import type { ImageAnswer, ImageCall, ImageProvider, GeneratedImage } from '../p
 import type { Upstream } from '../provider.ts'
 import { createJsonClient, type JsonClient } from '../image-api/json-client.ts'
 import { imageFromUrl } from '../image-api/generated-image.ts'
-import { poll } from '../../upstream/poll.ts'
+import { poll } from '../upstream/poll.ts'
 import { choiceFields, imageFieldsOf, type FalImageModel } from './image-fields.ts'
 import { modelPath, appPath } from './videos.ts'
 

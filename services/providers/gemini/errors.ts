@@ -1,8 +1,8 @@
 import { UpstreamError, type UpstreamErrorKind } from '../../shared/errors.ts'
 import { isObject, isText, ownMember } from '../../shared/json.ts'
-import { masked, readErrorBody, retryAfterMsOf } from '../../upstream/answer-body.ts'
-import type { Exchange } from '../../upstream/exchange.ts'
-import { kindByStatus } from '../../upstream/status-kinds.ts'
+import { masked, readErrorBody, retryAfterMsOf } from '../upstream/answer-body.ts'
+import type { Exchange } from '../upstream/exchange.ts'
+import { kindByStatus } from '../upstream/status-kinds.ts'
 
 /**
  * The error in a body, without the `secret`; null: none. Source: google.rpc.Status and

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../shared/json.ts'
-import { isEventStream, notAStream, objectOf, parseAnswer, readText } from '../../upstream/answer-body.ts'
+import { isEventStream, notAStream, objectOf, parseAnswer, readText } from '../upstream/answer-body.ts'
 import { recordChoices } from '../generated-text.ts'
 import type { ChatAnswer, ChatApi, ChatCall, Upstream } from '../provider.ts'
 import { createReport, readServiceTier, readUsage, recordUsage, statedName } from '../report.ts'
@@ -8,7 +8,7 @@ import { geminiErrorIn, readGeminiError } from './errors.ts'
 import { createPartReader } from './media.ts'
 import { toGenerateContentRequest, unmetByGemini } from './request.ts'
 import { readChunks } from './stream.ts'
-import { awaitedBy, type Exchange, type UpstreamRequest } from '../../upstream/exchange.ts'
+import { awaitedBy, type Exchange, type UpstreamRequest } from '../upstream/exchange.ts'
 import { urlPart } from '../url-part.ts'
 
 const maxPages = 20

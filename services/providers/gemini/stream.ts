@@ -1,8 +1,8 @@
 import type { ChatCompletionChunk } from '../../../schemas/openai/chat-completions.ts'
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
-import { parseBounded } from '../../upstream/answer-body.ts'
-import type { SseEvent } from '../../upstream/sse.ts'
+import { parseBounded } from '../upstream/answer-body.ts'
+import type { SseEvent } from '../upstream/sse.ts'
 import { batchesOf } from '../named-events.ts'
 import { recordChunk } from '../generated-text.ts'
 import { readUsage, recordEnd, recordUsage, statedName, type StreamReport } from '../report.ts'
@@ -10,7 +10,7 @@ import type { AnswerOptions } from './answer.ts'
 import { ResponseChunks } from './chunks.ts'
 import { geminiErrorIn } from './errors.ts'
 import { usageOf } from './usage.ts'
-import type { Exchange } from '../../upstream/exchange.ts'
+import type { Exchange } from '../upstream/exchange.ts'
 
 /** Most bytes of comments between two events. */
 const maxCommentBytes = 256 * 1024

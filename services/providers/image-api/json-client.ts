@@ -1,8 +1,8 @@
 import type { UpstreamError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
-import { masked, readErrorBody, readObject } from '../../upstream/answer-body.ts'
+import { masked, readErrorBody, readObject } from '../upstream/answer-body.ts'
 import { upstreamErrorFrom } from '../error-body.ts'
-import type { Exchange } from '../../upstream/exchange.ts'
+import type { Exchange } from '../upstream/exchange.ts'
 import type { Upstream } from '../provider.ts'
 
 type Headers = Record<string, string>

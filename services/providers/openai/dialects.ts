@@ -1,4 +1,4 @@
-import { responsesOnlyModels } from '../../catalogue/responses-only.ts'
+import { responsesOnlyModels } from '../../config/catalogue/responses-only.ts'
 import { imageDialects, type ImageDialect } from './image-dialects.ts'
 import { createGeminiImages } from '../gemini/images.ts'
 import { createVeoVideos } from '../gemini/veo.ts'

@@ -1,5 +1,5 @@
 import { isText, type JsonObject } from '../../shared/json.ts'
-import { doneEvent, encodeEvent } from '../../upstream/sse.ts'
+import { doneEvent, encodeEvent } from '../upstream/sse.ts'
 import type { Usage } from '../report.ts'
 
 /** How a stream's length is judged while it runs; see `Dialect.outputGuard`. */

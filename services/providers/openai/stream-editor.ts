@@ -1,6 +1,6 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import { isText, type JsonObject } from '../../shared/json.ts'
-import { doneEvent, type ReadEvent } from '../../upstream/sse.ts'
+import { doneEvent, type ReadEvent } from '../upstream/sse.ts'
 import { errorFromFields } from '../error-body.ts'
 import { generatedIn, recordGenerated } from '../generated-text.ts'
 import { eventObjects } from './event-objects.ts'

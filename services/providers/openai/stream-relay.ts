@@ -1,6 +1,6 @@
 import { UpstreamError } from '../../shared/errors.ts'
-import type { Exchange } from '../../upstream/exchange.ts'
-import { doneEvent, EventParser, type ReadEvent } from '../../upstream/sse.ts'
+import type { Exchange } from '../upstream/exchange.ts'
+import { doneEvent, EventParser, type ReadEvent } from '../upstream/sse.ts'
 import type { EventSink } from '../provider.ts'
 import { recordEnd, recordUsage, type StreamReport } from '../report.ts'
 import { StreamEditor, type RelayOptions, type StreamGuard } from './stream-editor.ts'

@@ -1,5 +1,5 @@
 import { isObject, isText, withMembers, type JsonObject } from '../../shared/json.ts'
-import { encodeEvent } from '../../upstream/sse.ts'
+import { encodeEvent } from '../upstream/sse.ts'
 import { usageIn } from '../report.ts'
 import type { Dialect } from './dialects.ts'
 import { ToolCallStream } from './tool-calls.ts'

@@ -1,5 +1,5 @@
-import { isEventStream, looksLikeEvents, maxAnswerBytes, notAStream } from '../../upstream/answer-body.ts'
-import type { Exchange } from '../../upstream/exchange.ts'
+import { isEventStream, looksLikeEvents, maxAnswerBytes, notAStream } from '../upstream/answer-body.ts'
+import type { Exchange } from '../upstream/exchange.ts'
 import type { EventSink, EventStream } from '../provider.ts'
 import type { StreamReport } from '../report.ts'
 import type { RelayOptions } from './stream-editor.ts'

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, isText, type JsonObject } from '../../shared/json.ts'
-import { EventParser, eventsIn, type ReadEvent } from '../../upstream/sse.ts'
+import { EventParser, eventsIn, type ReadEvent } from '../upstream/sse.ts'
 import { createReport } from '../report.ts'
 import { StreamEditor } from './stream-editor.ts'
 import type { StreamForm } from './stream-repair.ts'

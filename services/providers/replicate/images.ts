@@ -8,7 +8,7 @@ import { nearestAspectRatio } from '../image-api/aspect-ratio.ts'
 import { createJsonClient, type JsonClient } from '../image-api/json-client.ts'
 import { imageFromUrl } from '../image-api/generated-image.ts'
 import { bearerAuth } from '../video-jobs/client.ts'
-import { poll } from '../../upstream/poll.ts'
+import { poll } from '../upstream/poll.ts'
 import { predictionRequest } from './videos.ts'
 
 const pace = { firstMs: 200, longestMs: 2000, deadlineMs: 600_000 }

@@ -1,13 +1,13 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
-import { masked, objectOf, parseAnswer, readErrorBody, readText, retryAfterMsOf } from '../../upstream/answer-body.ts'
+import { masked, objectOf, parseAnswer, readErrorBody, readText, retryAfterMsOf } from '../upstream/answer-body.ts'
 import {
   badReply, readErrorDetail, truncateMessage, errorKindOf, asMaybeSent, sentForKind,
   type ProviderErrorDetail, type ErrorKindByCode
 } from './errors.ts'
 import type { VideoFile } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
-import type { Exchange, UpstreamRequest } from '../../upstream/exchange.ts'
+import type { Exchange, UpstreamRequest } from '../upstream/exchange.ts'
 
 interface VideoClientOptions {
   /** Default: a bearer token. */

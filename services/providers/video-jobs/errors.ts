@@ -1,6 +1,6 @@
 import { UpstreamError, type Sent, type UpstreamErrorKind } from '../../shared/errors.ts'
 import { isObject, type JsonObject, ownMember } from '../../shared/json.ts'
-import { kindByCommonStatus } from '../../upstream/status-kinds.ts'
+import { kindByCommonStatus } from '../upstream/status-kinds.ts'
 
 /** Code and message of a provider's error. */
 export interface ProviderErrorDetail {

@@ -1,4 +1,4 @@
-import type { Domain } from '../../catalogue/types.ts'
+import type { Domain } from '../../config/catalogue/types.ts'
 import { askedTokens } from '../text/asked-length.ts'
 import { readTask, type Task, type TaskReading } from '../text/task.ts'
 import { createTextReader, type TextCounts } from '../text/reader.ts'

@@ -1,6 +1,6 @@
 import { charKinds, type TextCounts } from '../text/reader.ts'
 import { signalNames } from '../text/signals.ts'
-import type { Domain } from '../../catalogue/types.ts'
+import type { Domain } from '../../config/catalogue/types.ts'
 import { domains } from './weights.ts'
 
 /** Facts about a conversation beyond the text that is read. */

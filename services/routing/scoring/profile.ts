@@ -1,4 +1,4 @@
-import type { ModelConfig } from '../../catalogue/types.ts'
+import type { ModelConfig } from '../../config/catalogue/types.ts'
 import type { SpeedSeed } from '../types.ts'
 import { ownMember } from '../../shared/json.ts'
 import { logOdds } from './log-odds.ts'

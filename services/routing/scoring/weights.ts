@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Domain } from '../../catalogue/types.ts'
+import type { Domain } from '../../config/catalogue/types.ts'
 import { bucketCount } from '../text/reader.ts'
 import { signalCount } from '../text/signals.ts'
 

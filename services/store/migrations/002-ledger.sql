@@ -79,7 +79,7 @@ create table entry (
   chain text null,
   -- The `seq` of the usage entry that a refund takes back, or of the entry in suspense that this one closes.
   reverses bigint null,
-  -- Why an operator has booked it; for suspense a `SuspenseReason` of services/ledger/types.ts.
+  -- Why an operator has booked it; for suspense a `SuspenseReason` of services/billing/ledger/types.ts.
   reason text null,
   -- Who booked the entry: `key:<id>` of an admin key, `cli:<user>`, `env` for the key of the environment, or
   -- `gateway`. Null for usage, which the gateway books.

@@ -36,7 +36,7 @@ create index slot_lease_expiry on slot_lease (expires_at);
 
 -- What each node has measured of each deployment; read and written every few seconds, never per request.
 -- `count` is the total number of calls the node has measured, `sums` the JSON described in
--- services/deployments/sums.ts, as of `at`.
+-- services/models/deployments/sums.ts, as of `at`.
 create table deployment_statistics (
   node text not null,
   provider text not null,
@@ -111,7 +111,7 @@ create table request_log (
   code text null,
   words text null,
   job text null,
-  -- The calls of providers as JSON, see services/observability/request-log/request-log.ts.
+  -- The calls of providers as JSON, see services/operations/observability/request-log/request-log.ts.
   calls text null
 );
 -- Clients may choose ids, so one may have several rows.

@@ -4,7 +4,7 @@ create table console_session (
   token_sha256 text primary key,
   -- Who signed in, as in the audit log: all sessions of one end together.
   actor text not null,
-  -- JSON, see services/console/session.ts.
+  -- JSON, see services/keys/sessions/session.ts.
   holder text not null,
   payer text null,
   started_at bigint not null,

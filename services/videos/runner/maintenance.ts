@@ -1,9 +1,9 @@
-import type { NodeLiveness } from '../../ledger/cluster/node-liveness.ts'
+import type { NodeLiveness } from '../../billing/ledger/cluster/node-liveness.ts'
 import { periodically } from '../../shared/timers.ts'
 import { StoreUnavailable } from '../../store/store.ts'
 import { createHandOver } from './hand-over.ts'
 import type { RunnerContext } from './runner-context.ts'
-import type { WaitingClients } from '../../joins/waiting-clients.ts'
+import type { WaitingClients } from '../../requests/joins/waiting-clients.ts'
 import type { Runner } from './runner.ts'
 
 interface MaintenanceOptions {

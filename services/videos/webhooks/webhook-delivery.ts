@@ -3,9 +3,9 @@ import type { Log } from '../../shared/log.ts'
 import { periodically } from '../../shared/timers.ts'
 import type { SecretBox } from '../../store/secret-box.ts'
 import type { Store } from '../../store/store.ts'
-import { createDelivery, type DueMessage } from '../../webhooks/deliver.ts'
-import { createPoster, type Receiver } from '../../webhooks/post.ts'
-import { webhookSecrets } from '../../webhooks/secrets.ts'
+import { createDelivery, type DueMessage } from './deliver.ts'
+import { createPoster, type Receiver } from './post.ts'
+import { webhookSecrets } from './secrets.ts'
 
 export type WebhookDelivery = ReturnType<typeof startWebhookDelivery>
 

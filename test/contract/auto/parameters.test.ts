@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { configFromEnvironment } from '../../../services/config/environment/environment.ts'
-import { emptyPrice } from '../../../services/catalogue/models.ts'
+import { emptyPrice } from '../../../services/config/catalogue/models.ts'
 import { configFor, providerAt, startGateway } from '../../helper.ts'
 import { refusal, reply, startUpstream } from '../../upstream.ts'
 

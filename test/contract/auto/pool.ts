@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import type { Test } from 'tap'
-import type { CatalogueFile } from '../../../services/catalogue/catalogue-file.ts'
-import { knownProviders } from '../../../services/catalogue/known-providers.ts'
-import { modelFromCatalogue } from '../../../services/catalogue/models.ts'
+import type { CatalogueFile } from '../../../services/config/catalogue/catalogue-file.ts'
+import { knownProviders } from '../../../services/config/catalogue/known-providers.ts'
+import { modelFromCatalogue } from '../../../services/config/catalogue/models.ts'
 import { configFromEnvironment } from '../../../services/config/environment/environment.ts'
 import { startGateway } from '../../helper.ts'
 import { finish, head, refusal, reply, send, sequence, startUpstream, type Script, type UpstreamRequest } from '../../upstream.ts'
 
-const file = new URL('../../../services/catalogue/models.json', import.meta.url)
+const file = new URL('../../../services/config/catalogue/models.json', import.meta.url)
 const catalogue: CatalogueFile = JSON.parse(readFileSync(file, 'utf8'))
 
 /** What may never be chosen, written without regard to how the pool is made. */

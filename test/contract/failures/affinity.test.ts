@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap'
 import { request } from 'undici'
 import { requestsDefaults } from '../../../services/config/defaults.ts'
-import type { DeploymentConfig } from '../../../services/catalogue/types.ts'
+import type { DeploymentConfig } from '../../../services/config/catalogue/types.ts'
 import { createDatabase } from '../../engines.ts'
 import { configFor, providerAt, startGateway, type Gateway } from '../../helper.ts'
-import { createRandom } from '../../services/ledger/random.ts'
+import { createRandom } from '../../services/billing/ledger/random.ts'
 import { refusal, reply, scripts, startUpstream, type Upstream } from '../../upstream.ts'
 
 interface Shop { nodes: [Gateway, Gateway], upstreams: Upstream[] }

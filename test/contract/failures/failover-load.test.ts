@@ -1,6 +1,6 @@
 import t from 'tap'
 import { sendUnfairLoad } from '../../chaos/failover-load.ts'
-import { createRandom } from '../../services/ledger/random.ts'
+import { createRandom } from '../../services/billing/ledger/random.ts'
 
 t.test('a flaky provider, a slow one and the poison prompts of one key fail no request of another key', async t => {
   const seed = Date.now() % 1_000_000

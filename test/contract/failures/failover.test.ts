@@ -1,7 +1,7 @@
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
 import { breakerDefaults, requestsDefaults } from '../../../services/config/defaults.ts'
-import type { GatewayConfig, ModelConfig } from '../../../services/catalogue/types.ts'
+import type { GatewayConfig, ModelConfig } from '../../../services/config/catalogue/types.ts'
 import { price } from '../../faults.ts'
 import { configFor, providerAt, startGateway, type Gateway } from '../../helper.ts'
 import { refusal, reply, retryAfter, scripts, startUpstream, type Script, type Upstream } from '../../upstream.ts'

@@ -1,7 +1,7 @@
 import { request } from 'undici'
 import t, { type Test } from 'tap'
 import { breakerDefaults, requestsDefaults } from '../../../services/config/defaults.ts'
-import type { DeploymentConfig, GatewayConfig, ModelConfig, Price } from '../../../services/catalogue/types.ts'
+import type { DeploymentConfig, GatewayConfig, ModelConfig, Price } from '../../../services/config/catalogue/types.ts'
 import { price } from '../../faults.ts'
 import { configFor, providerAt, startGateway, type Gateway } from '../../helper.ts'
 import { errorsByStatus, refusal, reply, retryAfter, scripts, startUpstream } from '../../upstream.ts'

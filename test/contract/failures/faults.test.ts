@@ -2,10 +2,10 @@ import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { countTokens } from '../../../services/billing/count-tokens.ts'
 import { requestsDefaults } from '../../../services/config/defaults.ts'
-import { checkLedger } from '../../../services/ledger/check.ts'
+import { checkLedger } from '../../../services/billing/ledger/check/check-books.ts'
 import { answerNano, deployedAt, failAtRandom, sendMany } from '../../faults.ts'
 import { startGateway, type Gateway } from '../../helper.ts'
-import { createRandom } from '../../services/ledger/random.ts'
+import { createRandom } from '../../services/billing/ledger/random.ts'
 import { scripts, startUpstream } from '../../upstream.ts'
 
 const seed = Date.now() % 1_000_000

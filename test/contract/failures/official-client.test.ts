@@ -1,7 +1,7 @@
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
 import { breakerDefaults, requestsDefaults } from '../../../services/config/defaults.ts'
-import type { GatewayConfig, ProviderConfig } from '../../../services/catalogue/types.ts'
+import type { GatewayConfig, ProviderConfig } from '../../../services/config/catalogue/types.ts'
 import { dialects } from '../../../services/providers/openai/dialects.ts'
 import { createDatabase } from '../../engines.ts'
 import { price } from '../../faults.ts'

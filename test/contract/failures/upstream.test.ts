@@ -1,6 +1,6 @@
 import { request } from 'undici'
 import t, { type Test } from 'tap'
-import type { ProviderConfig } from '../../../services/catalogue/types.ts'
+import type { ProviderConfig } from '../../../services/config/catalogue/types.ts'
 import { configFor, providerAt, startGateway, type Gateway } from '../../helper.ts'
 import {
   completion, document, errorsByStatus, head, refusal, reply, retryAfter, scripts, send, sequence,

@@ -1,6 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk'
 import type { Test } from 'tap'
-import type { GatewayConfig } from '../../../services/catalogue/types.ts'
+import type { GatewayConfig } from '../../../services/config/catalogue/types.ts'
 import { configFor, providerAt, startGateway, type Gateway } from '../../helper.ts'
 import { complaintAboutEvents } from '../../message-grammar.ts'
 import { startAnthropic } from '../../servers/anthropic.ts'

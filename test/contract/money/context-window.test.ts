@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { emptyPrice } from '../../../services/catalogue/models.ts'
+import { emptyPrice } from '../../../services/config/catalogue/models.ts'
 import { createDatabase, forEachEngine, type Database } from '../../engines.ts'
 import { configFor, providerAt, startGateway } from '../../helper.ts'
 import { reply, startUpstream, type Script } from '../../upstream.ts'

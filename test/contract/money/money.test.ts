@@ -1,7 +1,7 @@
 import { request } from 'undici'
 import t, { type Test } from 'tap'
-import { checkLedger } from '../../../services/ledger/check.ts'
-import type { ModelConfig, ProviderConfig } from '../../../services/catalogue/types.ts'
+import { checkLedger } from '../../../services/billing/ledger/check/check-books.ts'
+import type { ModelConfig, ProviderConfig } from '../../../services/config/catalogue/types.ts'
 import { configFor, providerAt, startGateway, type Gateway } from '../../helper.ts'
 import { refusal, reply, scripts, startUpstream, type Script, type Upstream } from '../../upstream.ts'
 

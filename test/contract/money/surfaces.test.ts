@@ -1,5 +1,5 @@
 import t from 'tap'
-import { checkLedger } from '../../../services/ledger/check.ts'
+import { checkLedger } from '../../../services/billing/ledger/check/check-books.ts'
 import { rejection } from '../../thrown.ts'
 import { refusal } from '../../upstream.ts'
 import { noLimits } from '../../../services/shared/limits.ts'

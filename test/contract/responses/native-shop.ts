@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import OpenAI from 'openai'
-import type { GatewayConfig, ModelConfig, Price, ProviderConfig } from '../../../services/catalogue/types.ts'
+import type { GatewayConfig, ModelConfig, Price, ProviderConfig } from '../../../services/config/catalogue/types.ts'
 import { configFor, providerAt, startGateway, type Gateway } from '../../helper.ts'
 import { startResponsesServer } from '../../servers/responses.ts'
 import type { Upstream } from '../../upstream.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import type { JsonObject } from '../../../services/shared/json.ts'
-import type { Random } from '../../services/ledger/random.ts'
+import type { Random } from '../../services/billing/ledger/random.ts'
 import type { JsonSchema } from '../arbitrary.ts'
 import { junkValue, oddNumbers, oddText } from './texts.ts'
 

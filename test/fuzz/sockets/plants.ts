@@ -55,11 +55,11 @@ const plants: readonly Plant[] = [
   {
     name: 'leak',
     changes: [{
-      file: 'plugins/http/trace.ts',
+      file: 'plugins/gateway/trace.ts',
       find: '    request.trace = createTrace(keepsWords)\n',
       replace: '    request.trace = createTrace(keepsWords)\n    leaked.push(Buffer.alloc(20_000, 1).toString("latin1"))\n'
     }, {
-      file: 'plugins/http/trace.ts',
+      file: 'plugins/gateway/trace.ts',
       find: 'let count = 0\n',
       replace: 'let count = 0\nconst leaked: string[] = []\n'
     }],
@@ -77,11 +77,11 @@ const plants: readonly Plant[] = [
   {
     name: 'a header without a bound',
     changes: [{
-      file: 'plugins/http/trace.ts',
+      file: 'plugins/gateway/trace.ts',
       find: 'const wellFormed = /^[\\w.:-]{1,128}$/',
       replace: 'const wellFormed = /^[\\x20-\\x7e]*$/'
     }, {
-      file: 'plugins/http/trace.ts',
+      file: 'plugins/gateway/trace.ts',
       find: "reply.header('x-request-id', request.id)",
       replace: "reply.raw.setHeader('x-injected', decodeURIComponent(encodeURI(request.id)))"
     }],
@@ -108,7 +108,7 @@ const plants: readonly Plant[] = [
   {
     name: 'the key in a message',
     changes: [{
-      file: 'services/upstream/answer-body.ts',
+      file: 'services/providers/upstream/answer-body.ts',
       find: "  if (secret.length >= shortKey) return message.replaceAll(secret, '***')\n",
       replace: '  if (secret.length >= shortKey) return message\n'
     }, {
@@ -121,7 +121,7 @@ const plants: readonly Plant[] = [
   {
     name: 'a stream that is never ended',
     changes: [{
-      file: 'plugins/http/incoming.ts',
+      file: 'plugins/gateway/incoming.ts',
       find: '  raw.end()\n',
       replace: '  if (request.trace.failure === null) raw.end()\n'
     }],

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../services/shared/json.ts'
-import { createRandom, type Random } from '../../services/ledger/random.ts'
+import { createRandom, type Random } from '../../services/billing/ledger/random.ts'
 import { createGenerator, damage, mutate, type DocumentSchema } from './generate.ts'
 import { surfaces, videoSurface, type Surface } from './surfaces.ts'
 import { junkValue, oddText } from './texts.ts'

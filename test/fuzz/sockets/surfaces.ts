@@ -1,6 +1,6 @@
 import { pngOf } from '../../services/media/samples.ts'
 import { isText, type JsonObject } from '../../../services/shared/json.ts'
-import type { Random } from '../../services/ledger/random.ts'
+import type { Random } from '../../services/billing/ledger/random.ts'
 import { oddText } from './texts.ts'
 
 /** What is known about a place that requests go to, beside what the OpenAPI document says. */

@@ -1,4 +1,4 @@
-import type { Random } from '../../services/ledger/random.ts'
+import type { Random } from '../../services/billing/ledger/random.ts'
 
 /** What texts are made of: each is odd in its own way, once or repeated. */
 const pieces = [

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream'
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
-import type { GatewayConfig, ModelConfig } from '../../../services/catalogue/types.ts'
+import type { GatewayConfig, ModelConfig } from '../../../services/config/catalogue/types.ts'
 import { builtInPolicies } from '../../../services/config/read/policies.ts'
 import { createFeedbackStore } from '../../../services/routing/feedback/store-feedback.ts'
 import { readFeedback } from '../../../services/routing/feedback/rows.ts'

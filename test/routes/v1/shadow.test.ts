@@ -1,6 +1,6 @@
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
-import type { ModelConfig } from '../../../services/catalogue/types.ts'
+import type { ModelConfig } from '../../../services/config/catalogue/types.ts'
 import { builtInPolicies } from '../../../services/config/read/policies.ts'
 import { configFor, providerAt, startGateway } from '../../helper.ts'
 import { refusal, reply, startUpstream, type Script } from '../../upstream.ts'

@@ -1,7 +1,7 @@
 import type { Test } from 'tap'
 import { configFromEnvironment } from '../../../services/config/environment/environment.ts'
 import { videoDefaults } from '../../../services/config/defaults.ts'
-import type { VideoSettings } from '../../../services/catalogue/types.ts'
+import type { VideoSettings } from '../../../services/config/catalogue/types.ts'
 import { hastenVideos, startGateway } from '../../helper.ts'
 import type { Gateway } from '../../helper.ts'
 

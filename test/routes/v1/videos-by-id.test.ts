@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { request } from 'undici'
-import { checkLedger } from '../../../services/ledger/check.ts'
+import { checkLedger } from '../../../services/billing/ledger/check/check-books.ts'
 import type { Gateway } from '../../helper.ts'
 import { create, ended, send, startVideoGateway } from './video-client.ts'
 

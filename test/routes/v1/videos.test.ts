@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
 import { request } from 'undici'
-import { checkLedger } from '../../../services/ledger/check.ts'
+import { checkLedger } from '../../../services/billing/ledger/check/check-books.ts'
 import { create, createByForm, ended, json, send, small, startVideoGateway } from './video-client.ts'
 
 const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='

@@ -4,7 +4,7 @@ import type { ChatCompletionRequest } from '../../../schemas/openai/chat-complet
 import { createAnswerLengths, quoteChat } from '../../../services/billing/chat-quote.ts'
 import type { Charge } from '../../../services/billing/charge.ts'
 import { promptSize } from '../../../services/billing/prompt-size.ts'
-import { emptyPrice, modelFromCatalogue } from '../../../services/catalogue/models.ts'
+import { emptyPrice, modelFromCatalogue } from '../../../services/config/catalogue/models.ts'
 import { createReport } from '../../../services/providers/report.ts'
 import { GatewayError } from '../../../services/shared/errors.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
-import type { ModelConfig } from '../../../services/catalogue/types.ts'
+import type { ModelConfig } from '../../../services/config/catalogue/types.ts'
 import { countTokens } from '../../../services/billing/count-tokens.ts'
 import { maxCost } from '../../../services/billing/max-cost.ts'
 import { promptSize } from '../../../services/billing/prompt-size.ts'

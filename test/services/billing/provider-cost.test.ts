@@ -1,6 +1,6 @@
 import t from 'tap'
 import { imagesCostNano, reportedSum, secondsCostNano } from '../../../services/billing/provider-cost.ts'
-import { emptyPrice } from '../../../services/catalogue/models.ts'
+import { emptyPrice } from '../../../services/config/catalogue/models.ts'
 import type { ImageAnswer } from '../../../services/providers/provider-image.ts'
 
 const perToken = { ...emptyPrice, inputPico: 1_000_000, outputPico: 4_000_000, cacheReadPico: 500_000 }

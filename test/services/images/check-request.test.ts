@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { ImageGenerationRequest } from '../../../schemas/openai/images-generations.ts'
-import type { ImageAbilities } from '../../../services/catalogue/types.ts'
-import { unknownImages } from '../../../services/catalogue/images.ts'
+import type { ImageAbilities } from '../../../services/config/catalogue/types.ts'
+import { unknownImages } from '../../../services/config/catalogue/images.ts'
 import { checkRequest } from '../../../services/images/check-request.ts'
 import { thrown } from '../../thrown.ts'
 

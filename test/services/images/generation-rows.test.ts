@@ -2,7 +2,7 @@ import t from 'tap'
 import { createGenerationRows, type Made } from '../../../services/images/generation-rows.ts'
 import { GatewayError } from '../../../services/shared/errors.ts'
 import { insertMedia, selectMedia } from '../../../services/media/rows.ts'
-import { createWaitingClients } from '../../../services/joins/waiting-clients.ts'
+import { createWaitingClients } from '../../../services/requests/joins/waiting-clients.ts'
 import { forEachEngine } from '../../engines.ts'
 
 forEachEngine(t, 'a generation that is delivered after it was found is joined by its name alone', async (t, { open }) => {

@@ -1,11 +1,11 @@
 import t, { type Test } from 'tap'
 import { createGenerations } from '../../../services/images/generations.ts'
 import type { Made } from '../../../services/images/generation-rows.ts'
-import { checkLedger } from '../../../services/ledger/check.ts'
+import { checkLedger } from '../../../services/billing/ledger/check/check-books.ts'
 import { GatewayError } from '../../../services/shared/errors.ts'
 import { StoreUnavailable, type Store } from '../../../services/store/store.ts'
 import { createDatabase, forEachEngine } from '../../engines.ts'
-import { createBooks, posting, reservation, rowOf, startLedger } from '../ledger/helper.ts'
+import { createBooks, posting, reservation, rowOf, startLedger } from '../billing/ledger/helper.ts'
 
 const { signal } = new AbortController()
 const takeoverMs = 10_000

@@ -1,13 +1,13 @@
 import t from 'tap'
 import { breakerDefaults } from '../../../services/config/defaults.ts'
-import type { DeploymentConfig, ModelConfig } from '../../../services/catalogue/types.ts'
+import type { DeploymentConfig, ModelConfig } from '../../../services/config/catalogue/types.ts'
 import { planImages } from '../../../services/images/image-candidates.ts'
-import { createDeployments } from '../../../services/deployments/deployments.ts'
+import { createDeployments } from '../../../services/models/deployments/deployments.ts'
 import type { Provider } from '../../../services/providers/provider.ts'
-import { unknownImages } from '../../../services/catalogue/images.ts'
+import { unknownImages } from '../../../services/config/catalogue/images.ts'
 import { withoutQuality } from '../../../services/providers/provider-image.ts'
 import { thrown } from '../../thrown.ts'
-import { emptyPrice, modelFromCatalogue } from '../../../services/catalogue/models.ts'
+import { emptyPrice, modelFromCatalogue } from '../../../services/config/catalogue/models.ts'
 
 const images = async () => { throw new Error('Not called here.') }
 const maker: Provider = { id: 'maker', images, close: async () => {} }

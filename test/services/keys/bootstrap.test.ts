@@ -1,7 +1,7 @@
 import t from 'tap'
 import { bootstrap } from '../../../services/keys/bootstrap.ts'
 import { createKeys } from '../../../services/keys/keys.ts'
-import { createAccounts } from '../../../services/ledger/accounts.ts'
+import { createAccounts } from '../../../services/billing/ledger/accounts.ts'
 import { forEachEngine } from '../../engines.ts'
 import type { Database } from '../../engines.ts'
 

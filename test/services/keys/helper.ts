@@ -1,6 +1,6 @@
 import { createKeys, type Keys } from '../../../services/keys/keys.ts'
 import type { KeyRecord } from '../../../services/keys/types.ts'
-import { createAccounts } from '../../../services/ledger/accounts.ts'
+import { createAccounts } from '../../../services/billing/ledger/accounts.ts'
 import { StoreUnavailable } from '../../../services/store/store.ts'
 import type { Store } from '../../../services/store/store.ts'
 import type { Database } from '../../engines.ts'

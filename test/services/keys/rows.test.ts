@@ -4,7 +4,7 @@ import {
   selectKeyPage, selectKeysWithParents, toListedKey, updateKeySettings
 } from '../../../services/keys/rows.ts'
 import type { KeySettings } from '../../../services/keys/types.ts'
-import { createAccounts } from '../../../services/ledger/accounts.ts'
+import { createAccounts } from '../../../services/billing/ledger/accounts.ts'
 import { noLimits } from '../../../services/shared/limits.ts'
 import type { Store } from '../../../services/store/store.ts'
 import { forEachEngine } from '../../engines.ts'

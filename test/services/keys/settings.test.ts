@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createKeys } from '../../../services/keys/keys.ts'
-import { createAccounts } from '../../../services/ledger/accounts.ts'
+import { createAccounts } from '../../../services/billing/ledger/accounts.ts'
 import { forEachEngine } from '../../engines.ts'
 import { cachedRecord, setUp } from './helper.ts'
 

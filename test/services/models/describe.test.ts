@@ -1,5 +1,5 @@
 import t from 'tap'
-import { modelFromCatalogue } from '../../../services/catalogue/models.ts'
+import { modelFromCatalogue } from '../../../services/config/catalogue/models.ts'
 import { parseConfig } from '../../../services/config/read/parse.ts'
 import { describeModel } from '../../../services/models/describe.ts'
 

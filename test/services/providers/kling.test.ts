@@ -6,7 +6,7 @@ import type { FakeVideoApi } from '../../servers/videos/fake-api.ts'
 import { thrown } from '../../thrown.ts'
 import { connect, failureOf, find, framesFor, signal, taskFor } from './video-jobs/helper.ts'
 import { checkCatalogue, checkStates, checkWire, mismatch, wireFixture, type Form, type WireSchema } from './video-jobs/wire.ts'
-import { knownVideoModelNames } from '../../../services/catalogue/videos.ts'
+import { knownVideoModelNames } from '../../../services/config/catalogue/videos.ts'
 
 const { submitted = {}, answer = {}, text = {}, frames = {}, ...listed } = wireFixture('kling-videos')
 const textModels: readonly string[] = listed['text models']?.enum

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { relayNamedEvents } from '../../../services/providers/named-events.ts'
-import { maxAnswerBytes } from '../../../services/upstream/answer-body.ts'
-import type { Exchange } from '../../../services/upstream/exchange.ts'
-import { encodeNamedEvent } from '../../../services/upstream/sse.ts'
+import { maxAnswerBytes } from '../../../services/providers/upstream/answer-body.ts'
+import type { Exchange } from '../../../services/providers/upstream/exchange.ts'
+import { encodeNamedEvent } from '../../../services/providers/upstream/sse.ts'
 import { rejection } from '../../thrown.ts'
 
 t.test('an answer that never begins is given up before it fills the memory', async t => {

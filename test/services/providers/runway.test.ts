@@ -1,5 +1,5 @@
 import t from 'tap'
-import { knownVideoModelNames } from '../../../services/catalogue/videos.ts'
+import { knownVideoModelNames } from '../../../services/config/catalogue/videos.ts'
 import { runway } from '../../servers/videos/runway.ts'
 import { checkCatalogue, checkStates, checkWire, wireFixture, type Form, type WireSchema } from './video-jobs/wire.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createCostWatch, type ReportedCost } from '../../../services/requests/cost-watch.ts'
 import { isCostMismatch } from '../../../services/shared/cost-mismatch.ts'
-import { createLog } from '../ledger/helper.ts'
+import { createLog } from '../billing/ledger/helper.ts'
 
 t.test('a reported cost may differ by a share, and by what rounding makes of it', async t => {
   const cases: [number, number, boolean][] = [

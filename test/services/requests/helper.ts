@@ -1,12 +1,12 @@
 import { breakerDefaults, requestsDefaults } from '../../../services/config/defaults.ts'
 import type { Candidate } from '../../../services/requests/candidates.ts'
-import type { DeploymentConfig, Price } from '../../../services/catalogue/types.ts'
-import { createDeployments } from '../../../services/deployments/deployments.ts'
+import type { DeploymentConfig, Price } from '../../../services/config/catalogue/types.ts'
+import { createDeployments } from '../../../services/models/deployments/deployments.ts'
 import { UpstreamError, type Sent, type UpstreamErrorKind } from '../../../services/shared/errors.ts'
-import { insufficientQuota } from '../../../services/ledger/errors.ts'
-import type { Hold, Posting, Reservation } from '../../../services/ledger/ledger.ts'
+import { insufficientQuota } from '../../../services/billing/ledger/errors.ts'
+import type { Hold, Posting, Reservation } from '../../../services/billing/ledger/ledger.ts'
 import type { ChatProvider } from '../../../services/providers/provider.ts'
-import { modelFromCatalogue } from '../../../services/catalogue/models.ts'
+import { modelFromCatalogue } from '../../../services/config/catalogue/models.ts'
 
 export const limits = { ...requestsDefaults, retries: 2, backoffMs: 100 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { requestsDefaults } from '../../../services/config/defaults.ts'
-import { insufficientQuota } from '../../../services/ledger/errors.ts'
+import { insufficientQuota } from '../../../services/billing/ledger/errors.ts'
 import type { Candidate } from '../../../services/requests/candidates.ts'
 import { createTrace } from '../../../services/requests/trace.ts'
 import { RequestDeadline, tryCandidates, type RetryLimits, type Search } from '../../../services/requests/try-candidates.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { conversationOrder, weightedOrder } from '../../../services/requests/candidates.ts'
-import { createRandom } from '../ledger/random.ts'
+import { createRandom } from '../billing/ledger/random.ts'
 import { candidate } from './helper.ts'
 
 t.test('the lower priority goes first, whatever the weights', async t => {

@@ -3,7 +3,7 @@ import type { ChatCompletionRequest } from '../../../schemas/openai/chat-complet
 import { thrown } from '../../thrown.ts'
 import { routingRequest, modelOf, policiesWith, routerOf, type ModelFacts } from './helper.ts'
 import type { RoutingRequest } from '../../../services/routing/types.ts'
-import { assumedCapabilities } from '../../../services/catalogue/models.ts'
+import { assumedCapabilities } from '../../../services/config/catalogue/models.ts'
 
 const without = (
   name: keyof typeof assumedCapabilities

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
-import { modelFromCatalogue } from '../../../services/catalogue/models.ts'
+import { modelFromCatalogue } from '../../../services/config/catalogue/models.ts'
 import { askedTokens } from '../../../services/routing/text/asked-length.ts'
 import { withoutPoliteness } from '../../../services/routing/text/politeness.ts'
 import { difficultyPairs } from '../../fixtures/difficulty-pairs.ts'

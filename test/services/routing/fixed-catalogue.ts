@@ -1,4 +1,4 @@
-import type { ModelConfig, PolicyConfig } from '../../../services/catalogue/types.ts'
+import type { ModelConfig, PolicyConfig } from '../../../services/config/catalogue/types.ts'
 import { builtInPolicies } from '../../../services/config/read/policies.ts'
 import { noOffsets } from '../../../services/routing/feedback/rows.ts'
 import type { RoutingCatalogue } from '../../../services/routing/router.ts'

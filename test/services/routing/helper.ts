@@ -1,6 +1,6 @@
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import { defaultCreated, deploymentDefaults } from '../../../schemas/config/models.ts'
-import type { ModelConfig, PolicyConfig } from '../../../services/catalogue/types.ts'
+import type { ModelConfig, PolicyConfig } from '../../../services/config/catalogue/types.ts'
 import { builtInPolicies } from '../../../services/config/read/policies.ts'
 import { createRouter, type Router } from '../../../services/routing/router.ts'
 import { loadWeights } from '../../../services/routing/scoring/weights.ts'
@@ -8,7 +8,7 @@ import { createStickyModels } from '../../../services/routing/sticky.ts'
 import { fixedCatalogue } from './fixed-catalogue.ts'
 import type { DeploymentStates, RoutingRequest } from '../../../services/routing/types.ts'
 import type { FeedbackOffsets } from '../../../services/routing/feedback/types.ts'
-import { assumedCapabilities } from '../../../services/catalogue/models.ts'
+import { assumedCapabilities } from '../../../services/config/catalogue/models.ts'
 
 export const weights = loadWeights()
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
-import type { ModelConfig, PolicyConfig } from '../../../services/catalogue/types.ts'
+import type { ModelConfig, PolicyConfig } from '../../../services/config/catalogue/types.ts'
 import { GatewayError } from '../../../services/shared/errors.ts'
 import type { RankedModel } from '../../../services/routing/rank.ts'
 import { domains } from '../../../services/routing/scoring/weights.ts'

@@ -1,4 +1,4 @@
-import { createAccounts } from '../../../services/ledger/accounts.ts'
+import { createAccounts } from '../../../services/billing/ledger/accounts.ts'
 import { openStore } from '../../../services/store/open.ts'
 
 /**

@@ -5,7 +5,7 @@ import { openPostgres } from '../../../services/store/postgres.ts'
 import type { Store } from '../../../services/store/store.ts'
 import { createDatabase } from '../../engines.ts'
 import { lacksPgBouncer, startPgBouncer } from '../../pgbouncer.ts'
-import { assertBooks, createBooks, rowOf, spend, startLedger } from '../ledger/helper.ts'
+import { assertBooks, createBooks, rowOf, spend, startLedger } from '../billing/ledger/helper.ts'
 
 const log = { info: () => {}, warn: () => {}, error: () => {} }
 const skip = lacksPgBouncer()

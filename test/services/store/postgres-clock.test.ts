@@ -1,8 +1,8 @@
 import t from 'tap'
 import { startPostgresClock } from '../../../services/store/postgres-clock.ts'
 import { StoreUnavailable } from '../../../services/store/store.ts'
-import { createLog } from '../ledger/helper.ts'
-import { createTime } from '../ledger/simulation.ts'
+import { createLog } from '../billing/ledger/helper.ts'
+import { createTime } from '../billing/ledger/simulation.ts'
 
 /** A server whose clock is `aheadMs` ahead of the machine's and answers after `delayMs`. */
 async function start (server: { aheadMs: number, delayMs: number, isAway?: boolean }) {

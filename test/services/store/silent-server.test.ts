@@ -4,7 +4,7 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { openPostgres } from '../../../services/store/postgres.ts'
 import { createDatabase } from '../../engines.ts'
-import { assertBooks, createBooks, createLog, posting, reservation, rowOf, startLedger } from '../ledger/helper.ts'
+import { assertBooks, createBooks, createLog, posting, reservation, rowOf, startLedger } from '../billing/ledger/helper.ts'
 
 const usd = 1_000_000_000
 

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { createWaitingClients } from '../../../services/joins/waiting-clients.ts'
+import { createWaitingClients } from '../../../services/requests/joins/waiting-clients.ts'
 import { createJobRows } from '../../../services/videos/rows.ts'
 import { forEachEngine } from '../../engines.ts'
-import { createBooks } from '../ledger/helper.ts'
+import { createBooks } from '../billing/ledger/helper.ts'
 import { fullJob, sampleJob } from './jobs.ts'
 import type { Store } from '../../../services/store/store.ts'
 

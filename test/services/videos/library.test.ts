@@ -1,9 +1,9 @@
 import t from 'tap'
-import { createWaitingClients } from '../../../services/joins/waiting-clients.ts'
+import { createWaitingClients } from '../../../services/requests/joins/waiting-clients.ts'
 import { createVideoLibrary } from '../../../services/videos/library.ts'
 import { createJobRows } from '../../../services/videos/rows.ts'
 import { forEachEngine } from '../../engines.ts'
-import { createBooks } from '../ledger/helper.ts'
+import { createBooks } from '../billing/ledger/helper.ts'
 import { sampleJob } from './jobs.ts'
 
 forEachEngine(t, 'pages of videos follow each other, whatever is in their prompts', async (t, { open }) => {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { UpstreamError } from '../../../services/shared/errors.ts'
 import type { VideoFile, VideoProvider, VideoState, VideoTask } from '../../../services/providers/provider-video.ts'
-import type { Exchange } from '../../../services/upstream/exchange.ts'
+import type { Exchange } from '../../../services/providers/upstream/exchange.ts'
 
 /** A real MP4 of two seconds, 96 by 54 pixels. */
 export const twoSeconds = readFileSync(join(import.meta.dirname, '../../fixtures/videos/two-seconds.mp4'))

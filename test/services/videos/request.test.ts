@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
-import type { ModelConfig, VideoAbilities } from '../../../services/catalogue/types.ts'
+import type { ModelConfig, VideoAbilities } from '../../../services/config/catalogue/types.ts'
 import { priceOf } from '../../../services/billing/video-price.ts'
 import { makeChoices } from '../../../services/videos/choices.ts'
 import { readWish } from '../../../services/videos/request.ts'
@@ -8,8 +8,8 @@ import type { VideoChoices, VideoProvider } from '../../../services/providers/pr
 import { UpstreamError } from '../../../services/shared/errors.ts'
 import { createProvider } from './provider.ts'
 import { thrown } from '../../thrown.ts'
-import { modelFromCatalogue } from '../../../services/catalogue/models.ts'
-import { unknownVideo } from '../../../services/catalogue/videos.ts'
+import { modelFromCatalogue } from '../../../services/config/catalogue/models.ts'
+import { unknownVideo } from '../../../services/config/catalogue/videos.ts'
 
 const any: VideoAbilities = { ...unknownVideo, firstFrame: true, lastFrame: true }
 const tokens = { inputPico: null, outputPico: null, cacheReadPico: null, cacheWritePico: null }

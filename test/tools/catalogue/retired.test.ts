@@ -1,6 +1,6 @@
 import t from 'tap'
-import { knownProviders } from '../../../services/catalogue/known-providers.ts'
-import { catalogueModelNames } from '../../../services/catalogue/models.ts'
+import { knownProviders } from '../../../services/config/catalogue/known-providers.ts'
+import { catalogueModelNames } from '../../../services/config/catalogue/models.ts'
 import { corrected } from '../../../tools/catalogue/corrections.ts'
 import { isRetired, retiredModels } from '../../../tools/catalogue/retired.ts'
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import t from 'tap'
-import type { CatalogueRow } from '../../../services/catalogue/catalogue-file.ts'
+import type { CatalogueRow } from '../../../services/config/catalogue/catalogue-file.ts'
 import { readCatalogueSource } from '../../../tools/catalogue/source.ts'
 import { catalogueText } from '../../../tools/catalogue/text.ts'
 

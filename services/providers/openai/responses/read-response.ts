@@ -1,6 +1,6 @@
 import { UpstreamError } from '../../../shared/errors.ts'
 import { isObject, isText, type JsonObject } from '../../../shared/json.ts'
-import type { Exchange } from '../../../upstream/exchange.ts'
+import type { Exchange } from '../../upstream/exchange.ts'
 import { errorFromFields } from '../../error-body.ts'
 import { relayNamedEvents, type EventReader } from '../../named-events.ts'
 import type { EventStream } from '../../provider.ts'

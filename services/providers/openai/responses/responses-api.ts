@@ -1,6 +1,6 @@
 import type { UpstreamError } from '../../../shared/errors.ts'
-import { isEventStream, notAStream, objectOf, parseAnswer, readText } from '../../../upstream/answer-body.ts'
-import { awaitedBy, type Connection, type Exchange } from '../../../upstream/exchange.ts'
+import { isEventStream, notAStream, objectOf, parseAnswer, readText } from '../../upstream/answer-body.ts'
+import { awaitedBy, type Connection, type Exchange } from '../../upstream/exchange.ts'
 import { readUpstreamError } from '../../error-body.ts'
 import type { ChatApi, NativeAnswer, ResponsesCall } from '../../provider.ts'
 import { createReport } from '../../report.ts'

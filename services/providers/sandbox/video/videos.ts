@@ -4,7 +4,7 @@ import type { FrameImage, VideoProvider, VideoState, VideoTask } from '../../pro
 import { readDirective, type Directive } from '../directives.ts'
 import { renderVideo } from './render.ts'
 import type { Scene } from './scene.ts'
-import type { Exchange } from '../../../upstream/exchange.ts'
+import type { Exchange } from '../../upstream/exchange.ts'
 
 /** The complete state of a job; it is the handle, so that jobs survive a restart. */
 interface SandboxJob { startedAt: number, durationMs: number, fails: string | null, scene: Scene }

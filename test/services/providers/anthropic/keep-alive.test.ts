@@ -3,8 +3,8 @@ import type { ChatCompletionChunk } from '../../../../schemas/openai/chat-comple
 import { readMessageStream } from '../../../../services/providers/anthropic/stream.ts'
 import { plainText } from '../../../fixtures/anthropic/streams.ts'
 import { encode } from '../../../servers/anthropic.ts'
-import { peekFirst } from '../../../../services/upstream/peek-first.ts'
-import type { Exchange } from '../../../../services/upstream/exchange.ts'
+import { peekFirst } from '../../../../services/providers/upstream/peek-first.ts'
+import type { Exchange } from '../../../../services/providers/upstream/exchange.ts'
 import { createReport } from '../../../../services/providers/report.ts'
 
 /** An answer whose body is the given events; says how it was left. */

@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { catalogueModelNames, modelFromCatalogue } from '../../../../services/catalogue/models.ts'
+import { catalogueModelNames, modelFromCatalogue } from '../../../../services/config/catalogue/models.ts'
 import { failureOf, imageProviderAt, picture, startImageServer, type Reply } from '../../../image-server.ts'
 import { mismatch, wireFixture } from '../video-jobs/wire.ts'
 

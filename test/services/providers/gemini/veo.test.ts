@@ -1,5 +1,5 @@
 import t from 'tap'
-import { knownVideoModelNames } from '../../../../services/catalogue/videos.ts'
+import { knownVideoModelNames } from '../../../../services/config/catalogue/videos.ts'
 import { thrown } from '../../../thrown.ts'
 import { reply } from '../../../servers/videos/server.ts'
 import { veo } from '../../../servers/videos/veo.ts'

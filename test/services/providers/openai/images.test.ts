@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { ProviderConfig } from '../../../../services/catalogue/types.ts'
+import type { ProviderConfig } from '../../../../services/config/catalogue/types.ts'
 import { failureOf, imageProviderAt, picture, startImageServer, type Reply, type Seen } from '../../../image-server.ts'
 import { generous } from '../../../timeouts.ts'
 

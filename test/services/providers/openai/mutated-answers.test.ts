@@ -7,7 +7,7 @@ import { StreamRepair } from '../../../../services/providers/openai/stream-repai
 import { maxChoices, repairAnswer } from '../../../../services/providers/openai/translate.ts'
 import { isObject, type JsonObject } from '../../../../services/shared/json.ts'
 import { mutate } from '../../../fuzz/sockets/generate.ts'
-import { createRandom } from '../../ledger/random.ts'
+import { createRandom } from '../../billing/ledger/random.ts'
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false, discriminator: true })
 const isChat = ajv.compile(ChatCompletion)

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import type { ProviderConfig } from '../../../../services/catalogue/types.ts'
+import type { ProviderConfig } from '../../../../services/config/catalogue/types.ts'
 import { newProvider } from '../../../../services/config/new-provider.ts'
 import { Deadlines } from '../../../../services/shared/timers.ts'
 import { UpstreamError } from '../../../../services/shared/errors.ts'
@@ -7,7 +7,7 @@ import { createProvider } from '../../../../services/providers/registry.ts'
 import type { VideoFile, VideoProvider, VideoTask } from '../../../../services/providers/provider-video.ts'
 import { startVideoServer, type VideoServer } from '../../../servers/videos/server.ts'
 import type { FakeVideoApi } from '../../../servers/videos/fake-api.ts'
-import type { Exchange } from '../../../../services/upstream/exchange.ts'
+import type { Exchange } from '../../../../services/providers/upstream/exchange.ts'
 import { generous } from '../../../timeouts.ts'
 
 /** Timeouts that a busy machine does not reach, and ones that a stalled response does. */

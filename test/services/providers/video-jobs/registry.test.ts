@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import type { ProviderConfig } from '../../../../services/catalogue/types.ts'
+import type { ProviderConfig } from '../../../../services/config/catalogue/types.ts'
 import { configFromEnvironment } from '../../../../services/config/environment/environment.ts'
 import { parseConfig } from '../../../../services/config/read/parse.ts'
 import { newProvider } from '../../../../services/config/new-provider.ts'

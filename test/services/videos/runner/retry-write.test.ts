@@ -1,7 +1,7 @@
 import t from 'tap'
 import { StoreUnavailable } from '../../../../services/store/store.ts'
 import { retryWrite } from '../../../../services/videos/runner/retry-write.ts'
-import { createLog } from '../../ledger/helper.ts'
+import { createLog } from '../../billing/ledger/helper.ts'
 
 const away = new StoreUnavailable(new Error('away'))
 

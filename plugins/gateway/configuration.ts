@@ -1,0 +1,35 @@
+import fp from 'fastify-plugin'
+import type { GatewayConfig } from '../../services/config/catalogue/types.ts'
+import { longestRequestMs } from '../../services/billing/ledger/options.ts'
+import { watchConfig } from '../../services/config/watch/watch.ts'
+
+interface ConfigurationOptions {
+  /** The operator's file; null if there is none. */
+  path: string | null
+  /** The configuration loaded at startup. */
+  running: GatewayConfig
+  load: () => GatewayConfig | Promise<GatewayConfig>
+}
+
+/** Reloads the operator's file when it changes, or on SIGHUP. An invalid file is logged and not applied. */
+export default fp<ConfigurationOptions>(async (app, { path, running, load }) => {
+  if (path === null) return
+  const watcher = watchConfig({
+    path,
+    load,
+    running,
+    onChange: config => {
+      app.models.apply(config)
+      app.ledger.allowRequests(longestRequestMs(config.requests))
+      app.rediscover()
+      app.log.info({ path, models: config.models.length, providers: config.providers.length }, 'configuration reloaded')
+    },
+    onError: error => app.log.error({ path }, `the configuration was not reloaded: ${error.message}`)
+  })
+  const reload = (): void => { watcher.reload() }
+  process.on('SIGHUP', reload)
+  app.addHook('preClose', async () => {
+    process.off('SIGHUP', reload)
+    await watcher.close()
+  })
+}, { name: 'configuration', dependencies: ['models', 'discovery', 'ledger'] })

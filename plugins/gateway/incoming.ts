@@ -1,0 +1,164 @@
+import { once } from 'node:events'
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import { clientLeft, whenClosed } from '../../services/requests/attempt.ts'
+import type { Delivery, EncodeError, Events, LongPollResponse } from '../../services/requests/delivery.ts'
+import type { Incoming } from '../../services/requests/incoming.ts'
+import { recordEnding } from '../../services/requests/trace.ts'
+import type { EventSink } from '../../services/providers/provider.ts'
+import { encodeEvent } from '../../services/providers/upstream/sse.ts'
+import { errorAnswer } from '../../services/http/error-answers.ts'
+import type { ActiveMember } from '../../services/shared/timers.ts'
+import type { Tags } from '../../services/billing/ledger/ledger.ts'
+import { createTagReader, tagsHeader } from '../../services/requests/tags.ts'
+import { isObject } from '../../services/shared/json.ts'
+import { readRequestOptions } from '../../services/requests/request-headers.ts'
+import { noJobForWebhook, webhookField } from '../../services/videos/webhooks/check-url.ts'
+import { overloaded } from '../../services/http/load.ts'
+
+declare module 'fastify' {
+  interface FastifyReply {
+    /** This validated request as a use case takes it. Throws GatewayError 400 or 503. */
+    incoming<Body> (this: { request: { body: Body } }): Incoming<Body>
+  }
+}
+
+/** Aborts the work for one request. */
+export class RequestAbort extends AbortController implements ActiveMember {
+  slot = -1
+}
+
+/** Turns validated requests into what the use cases take. */
+export default fp(async app => {
+  const names = () => app.models.config().usage.tags
+  const readTags = createTagReader({ names, clock: () => app.store.clock() })
+  const tagsOf = ({ apiKey: { account }, body, headers }: FastifyRequest): Tags | null => {
+    if (names().length === 0) return null
+    return readTags({ account, metadata: isObject(body) ? body.metadata : null, header: headers[tagsHeader] })
+  }
+  app.decorateReply('incoming', function <Body> (this: ReplyWith<Body>): Incoming<Body> {
+    const { request, raw } = this
+    const { apiKey, body, trace } = request
+    if (hasWebhook(body) && request.routeOptions.config.startsJobs !== true) throw noJobForWebhook()
+    trace.isStream = wantsStream(body)
+    if (trace.isStream && app.load.isFull('streams', request.keyLoad)) throw overloaded()
+    const options = readRequestOptions(request.headers)
+    const abort = abortOnDisconnect(raw, app.running)
+    return {
+      ...options,
+      request: body,
+      text: request.jsonText,
+      requestId: request.id,
+      payer: { key: apiKey.id, chain: apiKey.chainAt(app.store.clock()), tags: tagsOf(request) },
+      mayUse: model => apiKey.mayUse(model),
+      signal: abort.signal,
+      giveUp: reason => abort.abort(reason),
+      trace,
+      delivery: deliveryTo(this, abort.signal)
+    }
+  })
+}, { name: 'incoming', dependencies: ['store', 'models', 'auth', 'json-body', 'overload', 'trace', 'graceful-close'] })
+
+type ReplyWith<Body> = FastifyReply & { request: { body: Body } }
+
+function hasWebhook (body: unknown): boolean {
+  return isObject(body) && body[webhookField] !== undefined
+}
+
+function wantsStream (body: unknown): boolean {
+  return typeof body === 'object' && body !== null && 'stream' in body && body.stream === true
+}
+
+/**
+ * A controller that aborts when the client disconnects before its response is complete; until the response is
+ * closed it is one of `running`. It watches the response because a request is "closed" as soon as its body
+ * has been read.
+ */
+function abortOnDisconnect (response: ServerResponse, running: FastifyInstance['running']): AbortController {
+  const controller = new RequestAbort()
+  running.add(controller)
+  whenClosed(response, () => {
+    running.delete(controller)
+    if (!response.writableEnded) controller.abort(clientLeft())
+  })
+  return controller
+}
+
+/** Lets a use case answer through a reply: whole, as an event stream, or after a long poll. */
+function deliveryTo (reply: FastifyReply, signal: AbortSignal): Delivery {
+  return {
+    json: (headers, body, text) => {
+      const { trace, routeOptions: { config: { passThrough = false } } } = reply.request
+      trace.firstByteAtMs = performance.now()
+      reply.headers(headers).type('application/json; charset=utf-8').send(passThrough ? text ?? body : body)
+    },
+    stream: (headers, events, encodeError = openAiError) =>
+      sendEvents(reply, { headers, events, encodeError }, signal),
+    longPoll: () => longPollOf(reply)
+  }
+}
+
+const streamHeaders = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache',
+  // nginx would otherwise collect events before it passes them on.
+  'x-accel-buffering': 'no'
+}
+
+const openAiError: EncodeError = error => encodeEvent(error.toBody())
+
+interface Sent { headers: Record<string, string>, events: Events, encodeError: EncodeError }
+
+async function sendEvents (
+  reply: FastifyReply, { headers, events, encodeError }: Sent, signal: AbortSignal
+): Promise<void> {
+  const { raw, request } = reply
+  // Counted as long as the client reads, which may be longer than the provider writes.
+  whenClosed(raw, request.server.load.enter('streams', request.keyLoad))
+  reply.hijack()
+  reply.headers({ ...headers, ...streamHeaders })
+  raw.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders)
+  const sink: EventSink = {
+    write (bytes) {
+      request.trace.firstByteAtMs ??= performance.now()
+      return raw.write(bytes)
+    },
+    drained: () => once(raw, 'drain', { signal })
+  }
+  try {
+    if ('pipeTo' in events) await events.pipeTo(sink)
+    else for await (const bytes of events) if (!sink.write(bytes)) await sink.drained()
+  } catch (error) {
+    if (raw.destroyed) return
+    // When it was the gateway that gave up, it said why.
+    const failure: unknown = signal.aborted ? signal.reason : error
+    const answer = errorAnswer(failure)
+    request.trace.failure = answer
+    recordEnding(request.trace, failure, answer.code)
+    raw.write(encodeError(answer))
+  }
+  raw.end()
+}
+
+function longPollOf (reply: FastifyReply): LongPollResponse {
+  // The request may have come long before.
+  const closeIfDraining = () => { if (reply.server.isDraining()) reply.header('connection', 'close') }
+  return {
+    raw: reply.raw,
+    send (headers, body) {
+      closeIfDraining()
+      reply.headers(headers).type('application/json; charset=utf-8').send(body)
+    },
+    fail (error) {
+      closeIfDraining()
+      reply.send(error)
+    },
+    commit (headers) {
+      closeIfDraining()
+      reply.hijack()
+      reply.raw.writeHead(200, { ...reply.getHeaders(), ...headers } as OutgoingHttpHeaders)
+    },
+    serialize: body => reply.serialize(body).toString()
+  }
+}

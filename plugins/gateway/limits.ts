@@ -1,0 +1,65 @@
+import type { FastifyReply, FastifyRequest, preHandlerAsyncHookHandler, preHandlerHookHandler } from 'fastify'
+import fp from 'fastify-plugin'
+import { inactiveAccount } from '../../services/keys/errors.ts'
+import { whenOver } from '../../services/requests/attempt.ts'
+import { createIds } from '../../services/shared/ids.ts'
+import { createRateLimiter, type Admission } from '../../services/keys/limits/limits.ts'
+import { tokensReserved } from '../../services/keys/limits/tokens.ts'
+import { limitKinds, noLimits } from '../../services/shared/limits.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** A preHandler hook for routes that do work for a key: 429 beyond a limit, 403 for a frozen account. */
+    keepLimits: preHandlerHookHandler
+    /** A preHandler hook for what a key may ask about its own money: 429 beyond a limit of its own. */
+    keepBillingLimit: preHandlerAsyncHookHandler
+  }
+}
+
+/**
+ * Offers `app.keepLimits`. It comes after the body has been validated, so what is refused for itself does not
+ * count; nor does what ends in an error before a provider was called.
+ */
+export default fp<{ billingPerMinute: number }>(async (app, { billingPerMinute }) => {
+  const limits = createRateLimiter({
+    store: app.store,
+    node: createIds('node_')(),
+    onError: error => app.log.error(error, 'the limits could not be counted')
+  })
+  app.metrics.counter({ name: 'limited_total', help: 'Requests refused by a limit.', labels: ['kind'] },
+    () => limitKinds.map(kind => ({ labels: { kind }, value: limits.refused[kind] })))
+
+  app.decorate('keepLimits', function keepLimits (request, reply, done) {
+    const { limits: scopes, accountState } = request.apiKey
+    if (accountState !== 'active') return done(inactiveAccount(accountState))
+    if (scopes.length === 0) return done()
+    const { countsTokens = false } = request.routeOptions.config
+    const tokens = countsTokens ? tokensReserved(request.body, request.jsonText?.bytes.length ?? 0) : 0
+    const admission = limits.admit(scopes, tokens)
+    if (!(admission instanceof Promise)) {
+      begin(request, reply, admission)
+      return done()
+    }
+    admission.then(admission => {
+      begin(request, reply, admission)
+      done()
+    }).catch(done)
+  })
+  app.decorate('keepBillingLimit', async function keepBillingLimit ({ apiKey }, reply) {
+    const scope = `billing requests of key:${apiKey.id}`
+    const admission = await limits.admit([{ ...noLimits, scope, requestsPerMinute: billingPerMinute }], 0)
+    reply.headers(admission.headers)
+  })
+  app.addHook('onClose', async () => { await limits.close() })
+}, { name: 'limits', dependencies: ['store', 'auth', 'trace', 'metrics', 'json-body'] })
+
+/** The slot is free again when the request is over, whatever came of it. */
+function begin ({ trace }: FastifyRequest, reply: FastifyReply, admission: Admission): void {
+  reply.headers(admission.headers)
+  const { raw } = reply
+  whenOver(raw, trace, () => {
+    const usage = trace.report?.usage ?? null
+    const tokens = usage === null ? null : usage.prompt + usage.completion
+    admission.end({ counts: raw.statusCode < 400 || trace.attempts > 0, tokens })
+  })
+}

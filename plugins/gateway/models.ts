@@ -1,0 +1,20 @@
+import fp from 'fastify-plugin'
+import type { GatewayConfig } from '../../services/config/catalogue/types.ts'
+import { createModels, type Models } from '../../services/models/models.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The models on offer, by the running configuration. */
+    models: Models
+  }
+}
+
+/** Keeps the running configuration and the models of its providers. */
+export default fp<{ config: GatewayConfig }>(async (app, { config }) => {
+  app.decorate('models', createModels({
+    config,
+    providers: app.providers,
+    onUnlisted: (provider, err) => app.log.warn({ provider, err }, 'models of a provider were not listed'),
+    onTruncated: (provider, dropped) => app.log.warn({ provider, dropped }, 'a provider offers too many models')
+  }))
+}, { name: 'models', dependencies: ['providers'] })

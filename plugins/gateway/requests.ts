@@ -1,0 +1,46 @@
+import fp from 'fastify-plugin'
+import { createCostWatch, type CostWatch } from '../../services/requests/cost-watch.ts'
+import { createRequestHolds, type RequestHolds } from '../../services/requests/request-hold.ts'
+import type { Candidate, Catalogue } from '../../services/requests/candidates.ts'
+import { createIds } from '../../services/shared/ids.ts'
+import { countCostMismatches } from '../../services/operations/observability/metrics/gateway.ts'
+import type { UpstreamError } from '../../services/shared/errors.ts'
+import { plainCode, providerWords } from '../../services/shared/redact.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** What the use cases of chat, images and videos have in common. */
+    requests: {
+      catalogue: Catalogue
+      holds: RequestHolds
+      /** Compares what a provider reports that a request has cost with what was expected. */
+      onReportedCost: CostWatch
+      /** Logs a call of a provider that failed. */
+      onFailure (requestId: string, candidate: Candidate, error: UpstreamError): void
+    }
+  }
+}
+
+/** Offers models, providers, health and holds to the use cases. */
+export default fp<{ keepsWords: boolean }>(async (app, { keepsWords }) => {
+  const onReportedCost = createCostWatch({
+    tolerance: () => app.models.config().usage.costTolerance,
+    log: app.log,
+    onMismatch: countCostMismatches(app.metrics)
+  })
+  app.decorate('requests', {
+    catalogue: { resolve: app.models.resolve, provider: app.providers.get, deployments: app.deployments },
+    holds: createRequestHolds({
+      ledger: app.ledger,
+      newId: createIds('hold_'),
+      onError: error => app.log.error(error, 'a request could not be booked'),
+      onReportedCost
+    }),
+    onReportedCost,
+    onFailure (id, { provider, deployment: { model } }, error) {
+      const { kind, sent, details: { status, code } } = error
+      const said = { code: plainCode(code), words: keepsWords ? providerWords(error) : undefined }
+      app.log.warn({ reqId: id, provider: provider.id, model, kind, sent, status, ...said }, 'a call of a provider failed')
+    }
+  })
+}, { name: 'requests', dependencies: ['models', 'providers', 'deployments', 'ledger', 'metrics'] })

@@ -1,0 +1,100 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import type { FastifyRequest } from 'fastify'
+import fp from 'fastify-plugin'
+import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
+import type { Timing } from '../../services/videos/runner/runner-context.ts'
+import type { Job } from '../../services/videos/job.ts'
+import type { VideoIncoming } from '../../services/videos/order.ts'
+import { createVideoService, type VideoService } from '../../services/videos/create.ts'
+import { countJobs, showJobs } from '../../services/operations/observability/metrics/gateway.ts'
+import { whenClosed } from '../../services/requests/attempt.ts'
+import type { Incoming } from '../../services/requests/incoming.ts'
+import { readRetryOptions } from '../../services/requests/request-headers.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The use case of video models, and the jobs of this node. */
+    videos: VideoService
+  }
+
+  interface FastifyReply {
+    /** Answers a request for a video, whose body was validated, by a long poll. */
+    serveVideo (incoming: Incoming<ChatCompletionRequest>): Promise<void>
+    /** Finds or creates the job for such a body, to be answered with at once. */
+    beginVideo (body: ChatCompletionRequest): Promise<Job>
+  }
+}
+
+const largeBytes = 1024 ** 2
+
+interface VideosOptions {
+  timing?: Partial<Timing>
+  /** Servers of clients' webhooks that may be private or plain HTTP. */
+  webhookOrigins: readonly string[]
+}
+
+/** Offers `app.videos`; while the server closes, jobs are left to other nodes, and long polls go on. */
+export default fp<VideosOptions>(async (app, { timing = {}, webhookOrigins }) => {
+  const { store, secretBox, ledger, media, download, models, log } = app
+  const { catalogue, onReportedCost } = app.requests
+  app.decorate('videos', await createVideoService({
+    store,
+    secretBox,
+    ledger,
+    media,
+    download,
+    log,
+    timing,
+    webhookOrigins,
+    onEnd: countJobs(app.metrics),
+    onCopyFailure: fault => app.countCopyFailure({ kind: 'video', fault }),
+    models,
+    catalogue,
+    onReportedCost,
+    settings: () => models.config().video
+  }))
+  showJobs(app.metrics, store)
+  const { webhookCounts } = app.videos
+  app.metrics.counter({ name: 'webhook_attempts_total', help: 'Attempts to deliver a webhook of a video.', labels: ['outcome'] }, () => {
+    const { delivered, failed, givenUp } = webhookCounts
+    return Object.entries({ delivered, failed, given_up: givenUp })
+      .map(([outcome, value]) => ({ labels: { outcome }, value }))
+  })
+  app.decorateReply('serveVideo', async function (incoming) {
+    const { request, raw } = this
+    whenClosed(raw, app.load.admit('polls', request.keyLoad))
+    await app.videos.complete(await videoIncoming(request, incoming))
+    forgetBody(request)
+  })
+  app.decorateReply('beginVideo', async function (body) {
+    const { request, raw } = this
+    const incoming = { ...this.incoming(), request: body }
+    const { job, headers, answered } = await app.videos.begin(await videoIncoming(request, incoming))
+    whenClosed(raw, () => answered(raw.writableFinished && raw.statusCode < 300))
+    this.headers(headers)
+    forgetBody(request)
+    return job
+  })
+  app.addHook('preClose', async () => app.videos.drain())
+  app.addHook('onClose', async () => { await app.videos.close() })
+}, {
+  name: 'videos',
+  dependencies: [
+    'store', 'secrets', 'models', 'providers', 'ledger', 'media', 'metrics', 'base-url', 'json-body', 'overload', 'requests',
+    'incoming'
+  ]
+})
+
+async function videoIncoming (
+  request: FastifyRequest, incoming: Incoming<ChatCompletionRequest>
+): Promise<VideoIncoming> {
+  // Its pictures are read and hashed in a turn of their own: parsing them has taken long enough.
+  if (request.bodyBytes > largeBytes) await turn()
+  return { ...incoming, ...readRetryOptions(request.headers), baseUrl: request.baseUrl() }
+}
+
+/** The pictures in a body may be megabytes, and a long poll lasts for minutes. */
+function forgetBody (request: FastifyRequest): void {
+  Object.assign(request, { body: null, jsonText: null })
+  request.giveBytes()
+}

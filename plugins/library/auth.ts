@@ -1,0 +1,134 @@
+import bearerAuth, { type FastifyBearerAuthOptions } from '@fastify/bearer-auth'
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import fp from 'fastify-plugin'
+import { sessionIn } from '../../services/keys/sessions/cookie.ts'
+import { createHolders, type Holders } from '../../services/keys/sessions/holders.ts'
+import { consoleDefaults, type ConsoleSettings } from '../../schemas/config/console.ts'
+import { speaksMessages } from '../../services/http/messages-error.ts'
+import { createKeys, type Keys } from '../../services/keys/keys.ts'
+import { GatewayError } from '../../services/shared/errors.ts'
+import { incorrectKey, missingKey, twoKeys } from '../../services/keys/errors.ts'
+import { environmentOperator, operatorOf, requirePermission, type Operator } from '../../services/keys/roles.ts'
+import type { KeyRecord } from '../../services/keys/types.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The API keys of this gateway. */
+    keys: Keys
+    /** An onRequest hook for scopes that need a user's key: sets `request.apiKey` or ends in 401 or 503. */
+    authenticate: onRequestHookHandler
+    /**
+     * An onRequest hook before `authenticate`, for clients of the Messages API, which send their key in
+     * `x-api-key`: either header will do. Ends in 401 if they name two keys.
+     */
+    takeApiKey: onRequestHookHandler
+    /** An onRequest hook for scopes of operators: sets `request.actor` or ends in 401 or 503. */
+    authenticateAdmin: onRequestHookHandler
+    /** The same, and for users with a session, who may read their own account. */
+    authenticateReader: onRequestHookHandler
+    /** Who signs in to the console. */
+    holders: Holders
+  }
+
+  interface FastifyRequest {
+    /** The key of the request; set only behind `app.authenticate`. */
+    apiKey: KeyRecord
+    /** The operator; set only behind `app.authenticateAdmin` and `app.authenticateReader`. */
+    actor: Operator
+  }
+}
+
+interface AuthOptions {
+  /** A key that is valid besides the admin keys of the database; null for none. */
+  adminKey?: string | null
+  /** The running configuration: without a console, no session counts. */
+  console?: () => ConsoleSettings
+}
+
+/** Offers `app.authenticate`, `app.authenticateAdmin` and the keys that they check as `app.keys`. */
+export default fp<AuthOptions>(async (app, { adminKey = null, console = () => consoleDefaults }) => {
+  const keys = createKeys(app.store)
+  app.decorate('keys', keys)
+  app.decorateRequest('apiKey')
+  app.decorateRequest('actor')
+  await app.register(bearerAuth, { addHook: false, keys: [] })
+  const createVerifier = app.verifyBearerAuthFactory
+  if (createVerifier === undefined) throw new Error('@fastify/bearer-auth has not decorated the server')
+  const holders = createHolders({ keys, adminKey, oidc: () => console().oidc })
+  app.decorate('holders', holders)
+  const verifyWith = (auth: FastifyBearerAuthOptions['auth']): onRequestHookHandler =>
+    createVerifier({ addHook: false, keys: [], specCompliance: 'rfc6749', verifyErrorLogLevel: 'debug', auth })
+
+  const withUserKey = verifyWith((key, request) => {
+    const found = keys.authenticate(key)
+    if (found instanceof Promise) return found.then(record => setKey(request, record))
+    return setKey(request, found)
+  })
+  const orSession = (withKey: onRequestHookHandler, withSession: SessionHook): onRequestHookHandler => {
+    const authenticate = keyOrSession(() => console().enabled, withKey, withSession)
+    return function (request, reply, done) {
+      // Reads are still answered; what a new request would write is lost.
+      if (app.store.lost != null && request.method !== 'GET') return done(app.store.lost)
+      authenticate.call(this, request, reply, done)
+    }
+  }
+  app.decorate('authenticate', orSession(withUserKey, async (request, reply) => {
+    const session = await app.enterSession(request, reply, true)
+    setKey(request, await holders.payingKeyOf(session))
+  }))
+
+  app.decorate('takeApiKey', function takeApiKey (request, _reply, done) {
+    const { raw: { headers } } = request
+    const { 'x-api-key': key, authorization } = headers
+    if (key === undefined || !speaksMessages(request)) return done()
+    const bearer = `Bearer ${String(key)}`
+    if (authorization !== undefined && authorization.replace(/^bearer +/i, 'Bearer ') !== bearer) return done(twoKeys())
+    headers.authorization = bearer
+    done()
+  })
+
+  const withAdminKey = verifyWith(async (key, request) => {
+    if (key === '') throw missingKey()
+    if (holders.isAdminKey(key)) return setActor(request, environmentOperator)
+    try {
+      return setActor(request, operatorOf(await keys.authenticateAdmin(key)))
+    } catch (error) {
+      throw error instanceof GatewayError ? incorrectKey(key) : error
+    }
+  })
+  const actorOf = async (request: FastifyRequest, reply: FastifyReply) =>
+    await holders.operatorOf(await app.enterSession(request, reply))
+  app.decorate('authenticateReader', orSession(withAdminKey, async (request, reply) => {
+    setActor(request, await actorOf(request, reply))
+  }))
+  app.decorate('authenticateAdmin', orSession(withAdminKey, async (request, reply) => {
+    const actor = await actorOf(request, reply)
+    requirePermission(actor, 'read')
+    setActor(request, actor)
+  }))
+}, { name: 'auth', dependencies: ['store', 'sessions'] })
+
+type SessionHook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
+
+/** Returns a hook that takes a key, or a session where a browser sends its cookie and no key. */
+function keyOrSession (
+  hasConsole: () => boolean, withKey: onRequestHookHandler, withSession: SessionHook
+): onRequestHookHandler {
+  return function authenticate (request, reply, done) {
+    const { authorization, cookie } = request.headers
+    const hasSession = authorization === undefined && cookie !== undefined && hasConsole() &&
+      sessionIn(cookie, request.arrival().isSecure) !== undefined
+    if (!hasSession) return withKey.call(this, request, reply, done)
+    withSession(request, reply).then(() => done(), done)
+  }
+}
+
+function setKey (request: { apiKey: KeyRecord }, record: KeyRecord): true {
+  request.apiKey = record
+  return true
+}
+
+function setActor (request: { actor: Operator }, actor: Operator): true {
+  request.actor = actor
+  return true
+}

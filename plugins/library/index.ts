@@ -1,0 +1,7 @@
+export { default as auth } from './auth.ts'
+export { default as cors } from './cors.ts'
+export { default as formBody } from './form-body.ts'
+export { default as metrics } from './metrics.ts'
+export { default as openapi } from './openapi.ts'
+export { default as reference } from './reference.ts'
+export { default as traces } from './traces.ts'

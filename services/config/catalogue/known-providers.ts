@@ -1,0 +1,96 @@
+import type { Protocol } from '../../../schemas/config/providers.ts'
+
+/** A hosted service that needs no configuration except a key. */
+export interface KnownProvider {
+  id: string
+  protocol: Protocol
+  /** Only for the protocol `openai`. */
+  dialect: string
+  /** Null if each customer has a different one. */
+  baseUrl: string | null
+  /** Environment variables of the key; the first one that is set counts. */
+  keys: readonly string[]
+  baseUrlVariable: string
+  /** Environment variable with the customer's own origin, and where the API begins on it. */
+  endpoint?: { variable: string, path: string }
+  /** Globs of this service's names of models. */
+  claims: readonly string[]
+  /** Whether every model of its list can be called. */
+  discover: boolean
+  pair?: { key: string, secret: string }
+  /** Its name in OpenTelemetry's conventions, if that is not the id. */
+  conventionalName?: string
+  mediaOnly?: true
+}
+
+export const knownProviders: readonly KnownProvider[] = [
+  row('openai', 'OPENAI', 'https://api.openai.com/v1',
+    { dialect: 'openai', claims: ['gpt-*', 'o1*', 'o3*', 'o4*', 'chatgpt-*', 'ft:gpt-*'] }),
+  row('anthropic', 'ANTHROPIC', 'https://api.anthropic.com/v1', { protocol: 'anthropic', claims: ['claude-*'] }),
+  row('azure', 'AZURE_OPENAI', null, {
+    dialect: 'azure',
+    endpoint: { variable: 'AZURE_OPENAI_ENDPOINT', path: '/openai/v1' },
+    conventionalName: 'azure.ai.openai',
+    // Azure lists the models of the region, but only the customer's deployments can be called.
+    discover: false
+  }),
+  row('openrouter', 'OPENROUTER', 'https://openrouter.ai/api/v1', { dialect: 'openrouter' }),
+  row('groq', 'GROQ', 'https://api.groq.com/openai/v1', { dialect: 'groq' }),
+  row('together', 'TOGETHER', 'https://api.together.ai/v1', { dialect: 'together' }),
+  row('mistral', 'MISTRAL', 'https://api.mistral.ai/v1', {
+    dialect: 'mistral',
+    conventionalName: 'mistral_ai',
+    claims: ['mistral-*', 'codestral-*', 'ministral-*', 'magistral-*', 'devstral-*', 'pixtral-*', 'open-mi*tral-*']
+  }),
+  row('deepseek', 'DEEPSEEK', 'https://api.deepseek.com', { dialect: 'deepseek', claims: ['deepseek-*'] }),
+  row('xai', 'XAI', 'https://api.x.ai/v1', { dialect: 'xai', claims: ['grok-*'], conventionalName: 'x_ai' }),
+  row('gemini', 'GEMINI', 'https://generativelanguage.googleapis.com/v1beta', {
+    protocol: 'gemini',
+    keys: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
+    claims: ['gemini-*', 'gemma-*'],
+    conventionalName: 'gcp.gemini'
+  }),
+  row('fireworks', 'FIREWORKS', 'https://api.fireworks.ai/inference/v1', { dialect: 'fireworks', claims: ['accounts/fireworks/*'] }),
+  row('cerebras', 'CEREBRAS', 'https://api.cerebras.ai/v1', { dialect: 'cerebras' }),
+  // Perplexity publishes no list of models.
+  row('perplexity', 'PERPLEXITY', 'https://api.perplexity.ai', { dialect: 'perplexity', claims: ['sonar', 'sonar-*'], discover: false }),
+  row('nvidia', 'NVIDIA', 'https://integrate.api.nvidia.com/v1', { dialect: 'nvidia' }),
+  row('deepinfra', 'DEEPINFRA', 'https://api.deepinfra.com/v1/openai', { dialect: 'deepinfra' }),
+  row('moonshot', 'MOONSHOT', 'https://api.moonshot.ai/v1', { dialect: 'moonshot', claims: ['kimi-*', 'moonshot-*'] }),
+  row('huggingface', 'HUGGINGFACE', 'https://router.huggingface.co/v1',
+    { dialect: 'huggingface', keys: ['HF_TOKEN', 'HUGGINGFACE_API_KEY', 'HUGGING_FACE_HUB_TOKEN'] }),
+  media('runway', 'RUNWAYML', 'https://api.dev.runwayml.com/v1', { keys: ['RUNWAYML_API_SECRET', 'RUNWAY_API_KEY'] }),
+  media('fal', 'FAL', 'https://queue.fal.run', { keys: ['FAL_KEY', 'FAL_API_KEY'] }),
+  media('replicate', 'REPLICATE', 'https://api.replicate.com/v1',
+    { keys: ['REPLICATE_API_TOKEN', 'REPLICATE_API_KEY'] }),
+  media('bfl', 'BFL', 'https://api.bfl.ai/v1'),
+  media('seedance', 'ARK', 'https://ark.ap-southeast.bytepluses.com/api/v3'),
+  media('kling', 'KLING', 'https://api-singapore.klingai.com/v1', {
+    keys: ['KLING_API_KEY', 'KLING_ACCESS_KEY'],
+    pair: { key: 'KLING_ACCESS_KEY', secret: 'KLING_SECRET_KEY' }
+  }),
+  media('wan', 'DASHSCOPE', 'https://dashscope-intl.aliyuncs.com/api/v1'),
+  media('minimax', 'MINIMAX', 'https://api.minimax.io/v2'),
+  media('luma', 'LUMAAI', 'https://api.lumalabs.ai/dream-machine/v1', { keys: ['LUMAAI_API_KEY', 'LUMA_API_KEY'] })
+]
+
+/** A service for images or videos with a protocol of its own and without a list of models. */
+function media (id: KnownProvider['id'] & Protocol, name: string, baseUrl: string, more: Partial<KnownProvider> = {}) {
+  return row(id, name, baseUrl, { protocol: id, discover: false, mediaOnly: true, ...more })
+}
+
+function row (
+  id: string, name: string, baseUrl: string | null, more: Partial<KnownProvider> = {}
+): KnownProvider {
+  return {
+    id,
+    protocol: 'openai',
+    dialect: 'compatible',
+    baseUrl,
+    keys: [`${name}_API_KEY`],
+    baseUrlVariable: `${name}_BASE_URL`,
+    claims: [],
+    discover: true,
+    ...more
+  }
+}

@@ -1,0 +1,159 @@
+import { readFileSync } from 'node:fs'
+import { defaultCreated, deploymentDefaults } from '../../../schemas/config/models.ts'
+import type { ModelConfig, Price, VideoAbilities, Capabilities, ProviderConfig } from './types.ts'
+import { knownProviders } from './known-providers.ts'
+import { knownVideo, knownVideoModelNames } from './videos.ts'
+import type { CatalogueFile, CatalogueRow, CatalogueTier, Modality } from './catalogue-file.ts'
+import { withImages, type RowWithImages } from './images.ts'
+import { searchFeeOf } from './priced-fields.ts'
+
+/** What the catalogue knows of a model. */
+export interface CatalogueModel extends
+  Pick<ModelConfig, 'price' | 'contextWindow' | 'maxOutput' | 'capabilities' | 'images' | 'created'> {
+  /** Null: no endpoint of the gateway serves it. */
+  kind: ModelConfig['kind'] | null
+  input: readonly Modality[]
+  output: readonly Modality[]
+  /** The same as in `price`. */
+  tiers: readonly CatalogueTier[]
+  temperature: boolean | null
+  /** Date of its latest training data, e.g. `2024-04`; null: not known. */
+  knowledge: string | null
+  deprecated: boolean
+  video?: VideoAbilities
+}
+
+/**
+ * Returns what is known of a model by the provider's name for it. A name that ends in a date falls back to
+ * the name without. No other similarity counts: a wrong price is worse than none.
+ */
+export function catalogueModel (provider: string, upstream: string): CatalogueModel | undefined {
+  const rows = rowsOf(provider)
+  const row = rows.get(upstream) ?? rows.get(upstream.replace(date, ''))
+  const video = known.has(provider) ? knownVideo(provider, upstream) : undefined
+  if (video !== undefined) return { ...toModel(row ?? videoRow(video)), video }
+  if (row === undefined) return undefined
+  const found = toModel(row)
+  const searchNano = searchFeeOf(provider, upstream)
+  if (found.price === null || searchNano === null) return found
+  return { ...found, price: { ...found.price, searchNano } }
+}
+
+function videoRow ({ firstFrame }: VideoAbilities): CatalogueRow {
+  const released = new Date(defaultCreated * 1000).toISOString()
+  const input: Modality[] = firstFrame === true ? ['text', 'image'] : ['text']
+  return { kind: 'video', input, output: ['video'], features: [], released }
+}
+
+/** Returns a provider's names of the models that some endpoint serves, in the order of the data. */
+export function catalogueModelNames (provider: string): string[] {
+  const names = [...rowsOf(provider)].filter(([, { kind }]) => kind !== 'other').map(([name]) => name)
+  return known.has(provider) ? [...new Set([...names, ...knownVideoModelNames(provider)])] : names
+}
+
+const date = /[-@]20\d\d(-?)(0[1-9]|1[0-2])\1(0[1-9]|[12]\d|3[01])$/
+
+const known = new Set(knownProviders.map(({ id }) => id))
+const none: ReadonlyMap<string, RowWithImages> = new Map()
+let loaded: ReadonlyMap<string, ReadonlyMap<string, RowWithImages>> | undefined
+
+/** Loads the data on first use, and never for the sandbox or a local server. */
+function rowsOf (provider: string): ReadonlyMap<string, RowWithImages> {
+  if (!known.has(provider)) return none
+  loaded ??= load()
+  return loaded.get(provider) ?? none
+}
+
+function load (): ReadonlyMap<string, ReadonlyMap<string, RowWithImages>> {
+  const text = readFileSync(new URL('models.json', import.meta.url), 'utf8')
+  const { providers }: CatalogueFile = JSON.parse(text)
+  const rows = Object.entries(providers).map(([id, models]) => [id, new Map(Object.entries(models))] as const)
+  return withImages(new Map(rows))
+}
+
+function toModel (row: RowWithImages): CatalogueModel {
+  const { kind, input, output, features, contextWindow = null, maxOutput = null, images } = row
+  return {
+    kind: kind === 'other' ? null : kind,
+    input,
+    output,
+    price: toPrice(row),
+    ...(images === undefined ? {} : { images }),
+    tiers: row.tiers ?? [],
+    contextWindow,
+    maxOutput,
+    capabilities: {
+      tools: features.includes('tools'),
+      vision: input.includes('image'),
+      audio: input.includes('audio'),
+      files: input.includes('file'),
+      jsonSchema: features.includes('json_schema'),
+      reasoning: features.includes('reasoning'),
+      streaming: true
+    },
+    temperature: row.temperature ?? null,
+    created: Date.parse(row.released) / 1000,
+    knowledge: row.knowledge ?? null,
+    deprecated: row.deprecated ?? false
+  }
+}
+
+function toPrice ({ price, tiers, images }: RowWithImages): Price | null {
+  const imageNano = images?.prices[0]?.imageNano ?? null
+  if (price === undefined && imageNano === null) return null
+  return { ...emptyPrice, ...price, imageNano, ...(tiers && { tiers }) }
+}
+
+/** A price without any rates. */
+export const emptyPrice: Price = {
+  inputPico: null,
+  outputPico: null,
+  cacheReadPico: null,
+  cacheWritePico: null,
+  imageNano: null,
+  secondNano: null
+}
+
+/** Capabilities of an unknown model: no request is rejected on a guess, the provider decides. */
+export const assumedCapabilities: Capabilities = Object.freeze({
+  tools: true,
+  vision: true,
+  audio: true,
+  files: true,
+  jsonSchema: true,
+  reasoning: true,
+  streaming: true
+})
+
+/** An unknown model is a chat model with all capabilities and without a price. */
+export function modelFromCatalogue (provider: string, upstream: string): ModelConfig {
+  const known = catalogueModel(provider, upstream)
+  const video = knownVideo(provider, upstream)
+  return {
+    id: `${provider}/${upstream}`,
+    kind: known?.kind ?? 'chat',
+    deployments: [{ provider, model: upstream, ...deploymentDefaults }],
+    price: known?.price ?? null,
+    contextWindow: known?.contextWindow ?? null,
+    maxOutput: known?.maxOutput ?? null,
+    capabilities: known?.capabilities ?? assumedCapabilities,
+    ...(known?.images === undefined ? {} : { images: known.images }),
+    quality: {},
+    ...(video === undefined ? {} : { video }),
+    ownedBy: provider,
+    created: known?.created ?? defaultCreated
+  }
+}
+
+/** Whether some endpoint can serve a model; false only for one of a known other kind. */
+export function isServable (provider: string, upstream: string): boolean {
+  return catalogueModel(provider, upstream)?.kind !== null
+}
+
+/** The models a provider offers until it has listed its own. */
+export function initialModelNames ({ id, discover }: Pick<ProviderConfig, 'id' | 'discover'>): string[] {
+  const known = knownProviders.find((provider) => provider.id === id)
+  // A provider with a server for each customer runs a selection of the models there.
+  if (known === undefined || known.baseUrl === null) return []
+  return discover || !known.discover ? catalogueModelNames(id) : []
+}

@@ -1,0 +1,282 @@
+import type { BreakerConfig, DeploymentConfig } from '../../config/catalogue/types.ts'
+import { createLru } from '../../shared/lru.ts'
+import { createFailureCount, createGate, type Gate } from './breaker-parts.ts'
+import {
+  createStatistics, defaultPrior, type DeploymentStatistics, type ExpectedPerformance, type PerformancePrior
+} from './statistics.ts'
+
+/** A model at a provider, by the provider's id and the provider's name for the model. */
+export type DeploymentName = Pick<DeploymentConfig, 'provider' | 'model'>
+
+/** Health and speed of one deployment as this node knows them. */
+export interface Deployment {
+  readonly name: DeploymentName
+  readonly breaker: CircuitBreaker
+  readonly statistics: DeploymentStatistics
+  /** Requests of this node that it works on now, streams until their end. */
+  calls: number
+  /** Whether an answer has counted more than the context window, or more output than it was allowed. */
+  readonly exceeded: { window: boolean, output: boolean }
+}
+
+interface DeploymentsOptions {
+  /** Read for each call: it may change. */
+  config: () => { breaker: BreakerConfig }
+  clock?: () => number
+  monotonic?: () => number
+  random?: () => number
+}
+
+/** Clients can make up names of models; the least recently used are evicted. */
+const maxDeployments = 5000
+
+export type Deployments = ReturnType<typeof createDeployments>
+
+/** Creates the health and speed of the deployments called recently. */
+export function createDeployments ({
+  config, clock = Date.now, monotonic = () => performance.now(), random = Math.random
+}: DeploymentsOptions) {
+  const known = createLru<Deployment>(maxDeployments)
+  const keyOf = ({ provider, model }: DeploymentName) => `${provider}/${model}`
+
+  function create (name: DeploymentName): Deployment {
+    const { provider, model } = name
+    const created = {
+      name: { provider, model },
+      breaker: createCircuitBreaker({ config, random }),
+      statistics: createStatistics(clock, () => config().breaker),
+      calls: 0,
+      exceeded: { window: false, output: false }
+    }
+    known.set(keyOf(name), created)
+    return created
+  }
+
+  return {
+    of: (name: DeploymentName): Deployment => known.get(keyOf(name)) ?? create(name),
+    /** The breaker is not open for an API key, and nothing asks to prefer other deployments. */
+    isAvailable (name: DeploymentName, key?: string): boolean {
+      const found = known.peek(keyOf(name))
+      return found === undefined || found.breaker.state(monotonic(), key) === 'ready'
+    },
+    /** Synchronous and without side effects. */
+    expected (provider: string, model: string, prior: PerformancePrior = defaultPrior): ExpectedPerformance {
+      const found = known.peek(`${provider}/${model}`)
+      return found?.statistics.expected(prior) ?? { ...prior, errorRate: 0, calls: 0 }
+    },
+    list: (): Deployment[] => [...known.values()]
+  }
+}
+
+/** The right to make one call, given back once: by `succeeded`, `failed` or `release`. */
+export interface Permit {
+  readonly key: string
+  readonly startedMs: number
+  /** Which opening of the breaker it is from: results of calls from before the last change are ignored. */
+  generation: number
+  /** What the result decides: whether the breaker closes or opens again. */
+  probes: Gate | null
+  /** One of the bounded calls of an open breaker. */
+  isLastWay: boolean
+}
+
+/** How long other deployments are preferred to a silent one before a single call tries it, doubling. */
+const silenceMs = 10_000
+/** The longest that a check of the provider may put this off. */
+const maxDeafMs = 300_000
+const maxPauseMs = 60_000
+/** Calls at once that an open breaker lets through for want of another way: of all keys, and of one. */
+const maxLastWays = 8
+const maxLastWaysOfKey = 2
+
+/**
+ * Stops calls to a deployment that keeps failing. `ready` lets all calls through; `paused` does too, but
+ * others are preferred, as while it is slow or silent; `open` lets a few through that have no other way.
+ * After a while a single call decides whether it closes. If only one key has failed, it is open for that key
+ * alone, until another one has an answer or fails as often. Times are monotonic milliseconds.
+ */
+export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>
+
+/** Creates a closed breaker. */
+export function createCircuitBreaker (
+  { config, random }: { config: () => { breaker: BreakerConfig }, random: () => number }
+) {
+  const failing = createGate(random)
+  const slow = createGate(random)
+  const silence = createGate(random)
+  const failures = createFailureCount()
+  const slownesses = createFailureCount()
+  let generation = 0
+  /** The key for which it is open; null: for all. */
+  let suspect: string | null = null
+  let pause = { fromMs: -Infinity, untilMs: -Infinity }
+  let silentFromMs = -Infinity
+  let lastAnswerMs = -Infinity
+  const lastWays = new Map<string, number>()
+  let lastWayCount = 0
+
+  function open (nowMs: number, onlyFor: string | null): void {
+    failing.open(nowMs, config().breaker.openMs, failures.worstKey())
+    suspect = onlyFor
+    generation++
+    failures.clear()
+  }
+
+  function close (permit: Permit): void {
+    failing.close()
+    permit.generation = ++generation
+  }
+
+  const isOpenFor = (key: string): boolean => failing.isOpen && (suspect === null || suspect === key)
+
+  function acquireLastWay (key: string): boolean {
+    const ofKey = lastWays.get(key) ?? 0
+    if (lastWayCount >= maxLastWays || ofKey >= maxLastWaysOfKey) return false
+    lastWayCount++
+    lastWays.set(key, ofKey + 1)
+    return true
+  }
+
+  /** Every answer to a call that began in the silence ends it. */
+  function hear ({ startedMs }: Permit, nowMs: number): void {
+    lastAnswerMs = nowMs
+    if (startedMs >= silentFromMs) silence.close()
+  }
+
+  function end (permit: Permit): Gate | null {
+    const { key, probes, isLastWay } = permit
+    permit.probes = null
+    if (!isLastWay) return probes
+    permit.isLastWay = false
+    lastWayCount--
+    const ofKey = lastWays.get(key) ?? 0
+    if (ofKey > 1) lastWays.set(key, ofKey - 1)
+    else lastWays.delete(key)
+    return probes
+  }
+
+  return {
+    /** `key`: the one that asks; absent: any. */
+    state (nowMs: number, key?: string): 'ready' | 'paused' | 'open' {
+      if (failing.holds(nowMs) && (key === undefined || isOpenFor(key))) return 'open'
+      return nowMs < pause.untilMs || slow.holds(nowMs) || silence.holds(nowMs) ? 'paused' : 'ready'
+    },
+
+    waitMs: failing.waitMs,
+
+    /**
+     * Returns a permit for a call of a key, or null when no call may start. `isLastWay`: the request has no
+     * other deployment to go to.
+     */
+    acquire (nowMs: number, key: string, isLastWay = false): Permit | null {
+      const permit: Permit = { key, startedMs: nowMs, generation, probes: null, isLastWay: false }
+      if (isOpenFor(key)) {
+        if (failing.probe(nowMs, key)) permit.probes = failing
+        else if (isLastWay && acquireLastWay(key)) permit.isLastWay = true
+        else return null
+      } else if (silence.probe(nowMs)) {
+        permit.probes = silence
+      } else if (slow.probe(nowMs)) {
+        permit.probes = slow
+      }
+      return permit
+    },
+
+    /** The answer has begun; a stream may still break off. */
+    answered (permit: Permit, nowMs: number, isSlow: boolean): void {
+      const probes = end(permit)
+      hear(permit, nowMs)
+      // The deployment takes requests again.
+      if (!isSlow && permit.startedMs >= pause.fromMs) pause = { ...pause, untilMs: -Infinity }
+      const { breaker } = config()
+      if (isSlow) {
+        const isTooOften = slownesses.failed(permit.key, nowMs, breaker) !== 'no'
+        if (probes === slow || (isTooOften && !slow.isOpen)) {
+          slow.open(nowMs, breaker.openMs)
+          slownesses.clear()
+        }
+      } else {
+        slownesses.succeeded(permit.key, nowMs, breaker)
+        if (probes === slow) slow.close()
+      }
+      if (permit.generation === generation && failing.isOpen) close(permit)
+    },
+
+    /** The provider works, but will not serve this request. */
+    refused (permit: Permit, nowMs: number): void {
+      const probes = end(permit)
+      hear(permit, nowMs)
+      if (probes === slow) slow.release()
+      if (permit.generation === generation && failing.isOpen) close(permit)
+      this.succeeded(permit, nowMs)
+    },
+
+    /** The answer is complete. */
+    succeeded (permit: Permit, nowMs: number): void {
+      if (permit.generation === generation) failures.succeeded(permit.key, nowMs, config().breaker)
+    },
+
+    /**
+     * Counts a failure. `isAnyKeys`: it has nothing to do with the request; `isRepeated`: the request has
+     * failed here before.
+     */
+    failed (permit: Permit, nowMs: number, { isAnyKeys = false, isRepeated = false } = {}): void {
+      const wasLastWay = permit.isLastWay
+      const probes = end(permit)
+      if (probes === slow || probes === silence) probes.release()
+      const key = isAnyKeys ? null : permit.key
+      if (probes === failing && failing.isOpen) {
+        if (isAnyKeys) suspect = null
+        return failing.open(nowMs, config().breaker.openMs, key)
+      }
+      if (wasLastWay || isRepeated || permit.generation !== generation) return
+      const tooMany = failures.failed(key, nowMs, config().breaker)
+      // Two keys that have failed on their own are several.
+      if (tooMany !== 'no') open(nowMs, tooMany === 'for all' || failing.isOpen ? null : key)
+    },
+
+    /** Ends a call that says nothing about the deployment, e.g. because the client disconnected. */
+    release (permit: Permit): void {
+      end(permit)?.release()
+    },
+
+    /** Prefers other deployments until the time is over, or a call that began later is answered. */
+    pause (forMs: number, nowMs: number, maxMs = maxPauseMs): void {
+      pause = { fromMs: nowMs, untilMs: Math.max(pause.untilMs, nowMs + Math.min(forMs, maxMs)) }
+    },
+
+    /**
+     * A call that began at `startedMs` takes longer than usual. If nothing else was answered since, new
+     * requests prefer other deployments until `untilMs`, when it is given up.
+     */
+    overdue (startedMs: number, untilMs: number, nowMs: number): void {
+      if (lastAnswerMs < startedMs && this.state(nowMs) === 'ready') pause = { fromMs: startedMs, untilMs }
+    },
+
+    /**
+     * A call that began at `startedMs` was given up. If nothing else was answered since, others are preferred
+     * until a single call that tries it from time to time is answered.
+     */
+    silent (startedMs: number, nowMs: number): void {
+      if (lastAnswerMs >= startedMs || silence.holds(nowMs)) return
+      silentFromMs = startedMs
+      silence.open(nowMs, silenceMs)
+    },
+
+    get isSilent () { return silence.isOpen },
+
+    /** The provider of a silent deployment does not answer anything: no call needs to try it soon. */
+    stillSilent (nowMs: number): void {
+      if (nowMs - silentFromMs < maxDeafMs) silence.holdUntil(nowMs + silenceMs)
+    },
+
+    /** The provider of a silent deployment answers again: the next call tries it. */
+    trySilent: silence.halfOpen,
+
+    trip (nowMs: number): void {
+      if (!failing.holds(nowMs) || suspect !== null) open(nowMs, null)
+    },
+
+    halfOpen: failing.halfOpen
+  }
+}

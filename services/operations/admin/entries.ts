@@ -1,0 +1,168 @@
+import type { Entry } from '../../../schemas/admin/entries.ts'
+import type { LedgerCheck } from '../../../schemas/admin/ledger.ts'
+import { gatewayActor } from '../../store/audit.ts'
+import { checkBooks, type CheckScope } from '../../billing/ledger/check/check-books.ts'
+import { explanations } from '../../billing/ledger/check/explanations.ts'
+import { GatewayError } from '../../shared/errors.ts'
+import { isoTime } from '../../shared/iso-time.ts'
+import { lateUntilSql, monthAt, readClosedMonths, readMonth } from '../../billing/ledger/books/months.ts'
+import { readUsageText } from '../../billing/ledger/types.ts'
+import { entryId, entryIdSql, whereEntryId } from '../../billing/ledger/entry-id.ts'
+import { rollUpViolations } from '../reports/check-roll-up.ts'
+import type { Value } from '../../store/store.ts'
+import type { Administration } from './administration.ts'
+import { amountFields, amountText } from './amounts.ts'
+import { entriesSql, monthOfBooks } from './entry-query.ts'
+import type { Column } from './format/columns.ts'
+import { toCsv } from './format/csv.ts'
+import { withoutOthers } from './own-account.ts'
+import { allPages, readPage, type Page, type PageRequest, type TimeRange } from './page.ts'
+
+export interface EntryRequest extends PageRequest, TimeRange {
+  /** Entries that count for this account, also those of accounts below it. */
+  account?: string | undefined
+  kind?: Entry['kind'] | undefined
+  /** Entries that count in this month, e.g. `2026-10`. */
+  month?: string | undefined
+}
+
+/**
+ * Lists ledger entries, newest first; for a user, those of their account alone. Throws GatewayError 400 for a
+ * wrong page.
+ */
+export async function listEntries (
+  { store, flush, actor: { account: own } }: Administration, request: EntryRequest = {}
+): Promise<Page<Entry>> {
+  const { account, kind, from, to, month: name } = request
+  await flush()
+  const month = name === undefined
+    ? undefined
+    : monthOfBooks(readMonth(name), await readClosedMonths(store.reports))
+  return await readPage(request, {
+    example: [0],
+    async read (after, limit) {
+      const params: Value[] = []
+      const selection = { account, isOwn: own !== null, kind, from, to, month, before: after?.[0], limit }
+      return await store.reports.all<EntryRow>(entriesSql(store.engine, columns, selection, params), params)
+    },
+    toItem: ({ movedNano, ...row }) => {
+      const change = account === undefined ? null : changeFields(row, movedNano)
+      const entry = { ...toEntry(row), ...change }
+      return own === null ? entry : withoutOthers(entry, own)
+    },
+    cursorOf: ({ seq }) => [seq]
+  })
+}
+
+/** Lists all entries of a request as CSV, newest first. */
+export async function * entriesCsv (
+  administration: Administration, request: Omit<EntryRequest, 'limit' | 'after'>
+): AsyncGenerator<string, void, undefined> {
+  const isUser = administration.actor.account !== null
+  const columns = isUser ? csvColumns.filter(({ name }) => name !== 'actor') : csvColumns
+  yield * toCsv(columns, allPages(page => listEntries(administration, { ...request, ...page })))
+}
+
+const csvColumns: Column<Entry>[] = [
+  { name: 'id', cell: ({ id }) => id },
+  { name: 'at', cell: ({ at }) => at },
+  { name: 'month', cell: ({ month }) => month },
+  { name: 'kind', cell: ({ kind }) => kind },
+  { name: 'debit', cell: ({ debit }) => debit },
+  { name: 'credit', cell: ({ credit }) => credit },
+  { name: 'amount_usd', numeric: true, cell: entry => amountText(entry.amount_nano) },
+  { name: 'change_usd', numeric: true, cell: ({ change_nano: nano }) => nano === null ? '' : amountText(nano) },
+  { name: 'key', cell: ({ key }) => key ?? '' },
+  { name: 'model', cell: ({ model }) => model ?? '' },
+  { name: 'provider', cell: ({ provider }) => provider ?? '' },
+  { name: 'ref', cell: ({ ref }) => ref ?? '' },
+  { name: 'estimated', cell: ({ estimated }) => estimated ? 'yes' : '' },
+  { name: 'reverses', cell: ({ reverses }) => reverses ?? '' },
+  { name: 'reason', cell: ({ reason }) => reason ?? '' },
+  { name: 'actor', cell: ({ actor }) => actor ?? '' }
+]
+
+/** Returns one ledger entry. Throws GatewayError 404. */
+export async function getEntry ({ store }: Administration, id: string): Promise<Entry> {
+  const { condition, params } = whereEntryId(id)
+  const row = await store.get<StoredEntry>(`select ${columns} from entry where ${condition}`, params)
+  if (row !== undefined) return toEntry(row)
+  throw new GatewayError(404, 'invalid_request_error', `The entry \`${id}\` does not exist.`,
+    { code: 'entry_not_found' })
+}
+
+/** Checks the consistency of the ledger, and repairs nothing. Throws StoreUnavailable. */
+export async function runLedgerCheck (
+  { store, flush }: Administration, scope: CheckScope = 'new'
+): Promise<LedgerCheck> {
+  await flush()
+  const { violations, ...checked } = await checkBooks(store, { scope, derived: rollUpViolations })
+  return {
+    object: 'ledger_check',
+    ok: violations.length === 0,
+    scope: checked.scope,
+    checked_entries: checked.entries,
+    violations: violations.map(violation => ({ ...violation, ...explanations[violation.rule] }))
+  }
+}
+
+/** What an entry adds to the balance of the account of the list, or takes away. */
+function changeFields (
+  { kind, amountNano }: StoredEntry, movedNano: number | null
+): Pick<Entry, 'change_usd' | 'change_nano'> {
+  if (kind === 'usage') return amountFields('change', -amountNano)
+  return amountFields('change', kind === 'refund' ? amountNano : movedNano ?? 0)
+}
+
+interface EntryRow extends StoredEntry {
+  movedNano: number | null
+}
+
+interface StoredEntry {
+  seq: number
+  id: string
+  at: number
+  kind: Entry['kind']
+  debit: string
+  credit: string
+  amountNano: number
+  key: string | null
+  model: string | null
+  provider: string | null
+  ref: string | null
+  usage: string | null
+  estimated: number
+  reverses: number | null
+  reason: string | null
+  actor: string | null
+  lateUntil: number | null
+}
+
+const columns = `
+  entry.seq, ${entryIdSql()} as id, entry.at, entry.kind, entry.debit, entry.credit, entry.amount as "amountNano",
+  entry.api_key as "key", entry.model, entry.provider, entry.ref, entry.usage, entry.estimated, entry.reverses,
+  entry.reason, entry.actor, ${lateUntilSql} as "lateUntil"`
+
+function toEntry (
+  { seq: _, at, lateUntil, amountNano, usage, estimated, reverses, ...row }: StoredEntry
+): Entry {
+  return {
+    object: 'entry',
+    ...row,
+    change_usd: null,
+    change_nano: null,
+    at: isoTime(at),
+    month: monthAt(lateUntil ?? at).name,
+    ...amountFields('amount', amountNano),
+    ...usageFields(usage),
+    estimated: estimated === 1,
+    actor: row.actor ?? (row.kind === 'usage' || row.kind === 'suspense' ? gatewayActor.id : null),
+    reverses: reverses === null ? null : entryId(reverses)
+  }
+}
+
+function usageFields (text: string | null): Pick<Entry, 'usage' | 'tags' | 'provider_cost_nano' | 'reported_cost_nano'> {
+  if (text === null) return { usage: null, tags: null, provider_cost_nano: null, reported_cost_nano: null }
+  const { counts, costNano, reportedNano, tags } = readUsageText(text)
+  return { usage: counts, tags, provider_cost_nano: costNano, reported_cost_nano: reportedNano }
+}

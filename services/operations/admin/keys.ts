@@ -1,0 +1,178 @@
+import type { Key, KeyChange, KeyWithSecret, NewKey, Rotation } from '../../../schemas/admin/keys.ts'
+import { GatewayError } from '../../shared/errors.ts'
+import { isoTime, isoTimeOrNull, readIsoTime } from '../../shared/iso-time.ts'
+import { toLimitSet } from '../../shared/limits.ts'
+import { budgetAccounts } from '../../keys/budgets.ts'
+import { unknownKey } from '../../keys/errors.ts'
+import type { KeyToCreate } from '../../keys/keys.ts'
+import { requirePermission, type Permission } from '../../keys/roles.ts'
+import type { Budget, KeyRole, KeySettings, ListedKey } from '../../keys/types.ts'
+import { createJsonIds } from '../../store/json-rows.ts'
+import { nameMatch } from '../../store/name-search.ts'
+import type { Administration } from './administration.ts'
+import { amountFields, requiredNanoOf, withinRange } from './amounts.ts'
+import { mergeLimits } from './limits.ts'
+import { requireOwn } from './own-account.ts'
+import { readPage, type Page, type PageRequest } from './page.ts'
+
+export interface KeyRequest extends PageRequest {
+  account?: string | undefined
+  /** The beginning of a label or id. */
+  search?: string | undefined
+}
+
+/** Creates a key and returns it with its secret. Throws GatewayError 400 for a wrong account or setting. */
+export async function createKey (
+  administration: Administration, { account, role = 'user', label = '', limits = {}, ...change }: NewKey
+): Promise<KeyWithSecret> {
+  const { actor } = administration
+  requirePermission(actor, permissionFor(role))
+  const given = { label, limits: mergeLimits(limits), ...toSettings(change) }
+  const settings: KeyToCreate = { account, role, ...given, actor }
+  const { id, key } = await administration.keys.create(settings)
+  return { ...await getKey(administration, id), key }
+}
+
+/** Returns a key without its secret. Throws GatewayError 404. */
+export async function getKey (administration: Administration, id: string): Promise<Key> {
+  const found = await administration.keys.get(id)
+  requireOwn(administration.actor, found.account, () => unknownKey(id))
+  const spentNano = await spentOf(administration, [found])
+  return toKey(found, spentNano(found))
+}
+
+/** Lists keys, newest first, or what a search finds in its order. Throws GatewayError 400 for a bad page. */
+export async function listKeys (
+  administration: Administration, { search, ...request }: KeyRequest = {}
+): Promise<Page<Key>> {
+  const { keys } = administration
+  const { account = null } = request
+  const withSpent = async (found: ListedKey[]) => {
+    const spentNano = await spentOf(administration, found)
+    return found.map(key => ({ key, spentNano: spentNano(key) }))
+  }
+  const toItem = ({ key, spentNano }: { key: ListedKey, spentNano: number }) => toKey(key, spentNano)
+  if (search === undefined) {
+    return await readPage(request, {
+      example: [''],
+      read: async (after, limit) =>
+        await withSpent(await keys.list({ account, after: after?.[0] ?? null, limit })),
+      toItem,
+      cursorOf: ({ key }) => [key.id]
+    })
+  }
+  return await readPage(request, {
+    example: ['', ''],
+    read: async (after, limit) =>
+      await withSpent(await keys.search({ account, prefix: search, after: after ?? null, limit })),
+    toItem,
+    cursorOf: ({ key: { label, id } }) => nameMatch(search, label, id)
+  })
+}
+
+/**
+ * Changes the given settings. Throws GatewayError 400 for wrong settings, 404 for an unknown key, 409 for a
+ * revoked one.
+ */
+export async function updateKey (
+  administration: Administration, id: string, change: KeyChange
+): Promise<Key> {
+  const before = await authorizedKey(administration, id)
+  const { limits } = change
+  await administration.keys.update(id, {
+    ...toSettings(change),
+    ...(limits !== undefined && { limits: mergeLimits(limits, before.limits) })
+  }, administration.actor)
+  return await getKey(administration, id)
+}
+
+/** Replaces the secret of a key and returns the new one. Throws GatewayError 404, 409 for a revoked key. */
+export async function rotateKey (
+  administration: Administration, id: string, { grace_seconds: graceS }: Rotation
+): Promise<KeyWithSecret> {
+  await authorizedKey(administration, id)
+  const grace = graceS === undefined ? {} : { graceMs: graceS * 1_000 }
+  const { key } = await administration.keys.rotate(id, grace, administration.actor)
+  return { ...await getKey(administration, id), key }
+}
+
+/** Revokes a key; an already revoked one stays as it is. Throws GatewayError 404. */
+export async function revokeKey (administration: Administration, id: string): Promise<Key> {
+  await authorizedKey(administration, id)
+  await administration.keys.revoke(id, administration.actor)
+  return await getKey(administration, id)
+}
+
+/** Only owners manage admin keys: a new secret of an owner's key would make its holder an owner. */
+async function authorizedKey ({ keys, actor }: Administration, id: string): Promise<ListedKey> {
+  const key = await keys.get(id)
+  requirePermission(actor, permissionFor(key.role))
+  return key
+}
+
+function permissionFor (role: KeyRole): Permission {
+  return role === 'user' ? 'operate' : 'own'
+}
+
+function toSettings ({ label, models, budget, expires_at: expiresAt }: KeyChange): Partial<KeySettings> {
+  return {
+    ...(label !== undefined && { label }),
+    ...(models !== undefined && { models: toModels(models) }),
+    ...(budget !== undefined && { budget: budget === null ? null : toBudget(budget) }),
+    ...(expiresAt !== undefined && { expiresAt: expiresAt === null ? null : toTime(expiresAt) })
+  }
+}
+
+/** Refuses an empty list: it would allow no model, but reads as if it allowed all. */
+function toModels (models: string[] | null): string[] | null {
+  if (models?.length !== 0) return models
+  throw GatewayError.invalidRequest('Invalid \'models\': empty array.', { param: 'models', code: 'empty_array' })
+}
+
+function toBudget ({ period = null, ...given }: NonNullable<KeyChange['budget']>): Budget {
+  return { limitNano: requiredNanoOf(given), period }
+}
+
+function toTime (text: string): number {
+  return withinRange('expires_at', () => readIsoTime(text))
+}
+
+/** Returns what keys have spent of their budgets, in nano-USD; 0 for an unused or missing budget. */
+async function spentOf (
+  { store, flush }: Administration, keys: readonly ListedKey[]
+): Promise<(key: ListedKey) => number> {
+  const now = store.clock()
+  const accountOf = ({ id, budget }: ListedKey) => budget === null ? '' : budgetAccounts(id, budget, now).account
+  const accounts = keys.map(accountOf).filter((id) => id !== '')
+  if (accounts.length === 0) return () => 0
+
+  await flush()
+  const ids = createJsonIds(store.engine)
+  const rows = await store.reports.all<{ id: string, spentNano: number }>(
+    `select id, spent as "spentNano" from account where id in (select id from ${ids.sql} as requested)`,
+    [ids.parameter(accounts)])
+  const spent = new Map(rows.map(({ id, spentNano }) => [id, spentNano]))
+  return (key) => spent.get(accountOf(key)) ?? 0
+}
+
+function toKey (
+  { id, role, account, label, models, budget, limits, ...times }: ListedKey, spentNano: number
+): Key {
+  return {
+    object: 'key',
+    id,
+    role,
+    account,
+    label,
+    models: models === null ? null : [...models],
+    budget: budget === null
+      ? null
+      : { ...amountFields('amount', budget.limitNano), period: budget.period, ...amountFields('spent', spentNano) },
+    limits: toLimitSet(limits),
+    created_at: isoTime(times.createdAt),
+    expires_at: isoTimeOrNull(times.expiresAt),
+    revoked_at: isoTimeOrNull(times.revokedAt),
+    last_used_at: isoTimeOrNull(times.lastUsedAt),
+    previous_until: isoTimeOrNull(times.previousUntil)
+  }
+}

@@ -1,0 +1,173 @@
+import type { ChildProcess } from 'node:child_process'
+import type { LoadCounts } from '../../http/load.ts'
+import type { MetricsSum, Snapshot } from '../observability/metrics/sum.ts'
+import type { Log } from '../../shared/log.ts'
+import { createBackoff } from './backoff.ts'
+import { createLink, type Link } from './link.ts'
+
+/** The ports that a worker listens on; 0 lets the system choose. */
+export interface Ports { port: number, secondPort: number }
+
+/** What a worker tells once it serves requests. */
+export interface Ready extends Ports {
+  /** What to show the person who started the gateway. */
+  banner: string
+}
+
+export interface SupervisorOptions {
+  count: number
+  ports: Ports
+  start (ports: Ports): ChildProcess
+  log: Log
+  metrics: MetricsSum
+}
+
+/** Workers wait longer for the sum, so that the answers of the others reach them when one of them hangs. */
+const answerTimeoutMs = 2_000
+
+interface Worker { id: number, child: ChildProcess, link: Link, startedMs: number, isReady: boolean }
+
+export type Supervisor = Readonly<ReturnType<typeof createSupervisor>>
+
+/**
+ * Creates the supervisor of a node's workers: it starts them, replaces those that end, and passes on what
+ * concerns all of them. Workers serve the same ports; the system distributes the connections. A worker ends
+ * when its channel to this process does.
+ */
+export function createSupervisor ({ count, ports, start, log, metrics }: SupervisorOptions) {
+  const workers = new Set<Worker>()
+  const backoff = createBackoff()
+  const restarts = new Set<NodeJS.Timeout>()
+  const ended = Promise.withResolvers<number>()
+  let bound = ports
+  let lastId = 0
+  let exitCode = 0
+  let isLeaving = false
+  let restartCount = 0
+
+  /**
+   * Resolves when the worker serves requests; null if it has ended before. Rejects with the error of the
+   * system if there are no resources for a process.
+   */
+  async function add (): Promise<Ready | null> {
+    const id = ++lastId
+    const child = start(bound)
+    const ready = Promise.withResolvers<Ready | null>()
+    const link = createLink(child, {
+      timeoutMs: answerTimeoutMs,
+      answers: { metrics: metricsText, counts: sumCounts },
+      notes: {
+        ready (value: Ready) {
+          worker.isReady = true
+          ready.resolve(value)
+        }
+      }
+    })
+    const worker: Worker = { id, child, link, startedMs: performance.now(), isReady: false }
+    workers.add(worker)
+    child.on('error', err => log.error({ err }, 'a worker could not be started'))
+    // Comes also when there was no process at all.
+    child.once('close', (code, signal) => {
+      remove(worker, code, signal)
+      ready.resolve(null)
+    })
+    return await ready.promise
+  }
+
+  function remove (worker: Worker, code: number | null, signal: string | null): void {
+    workers.delete(worker)
+    metrics.retire(worker.id).catch(err => log.warn({ err }, 'the counts of a worker are lost'))
+    if (isLeaving || bound === ports) {
+      exitCode ||= code ?? 1
+      if (workers.size === 0) ended.resolve(exitCode)
+      return
+    }
+    replace(worker, code, signal)
+  }
+
+  function replace ({ child: { pid }, startedMs }: Worker, code: number | null, signal: string | null): void {
+    // An operator may end a worker with SIGTERM, to have a new one.
+    const delayMs = code === 0 ? 0 : backoff.delayMs(performance.now() - startedMs)
+    const details = { pid, code, signal, restartMs: delayMs }
+    if (code === 0) log.info(details, 'a worker has ended and is replaced')
+    else log.error(details, 'a worker has crashed and is replaced')
+    restart(delayMs)
+  }
+
+  function restart (delayMs: number): void {
+    const timer = setTimeout(() => {
+      restarts.delete(timer)
+      restartCount++
+      addOrRetry()
+    }, delayMs)
+    restarts.add(timer)
+  }
+
+  async function addOrRetry (): Promise<void> {
+    try {
+      await add()
+    } catch (err) {
+      if (isLeaving) return
+      const restartMs = backoff.delayMs(0)
+      log.error({ err, restartMs }, 'a worker could not be started')
+      restart(restartMs)
+    }
+  }
+
+  const readyOnes = () => [...workers].filter(({ isReady }) => isReady)
+
+  async function metricsText (): Promise<string> {
+    await Promise.all(readyOnes().map(async worker => {
+      try {
+        const snapshot = await worker.link.ask('metrics') as Snapshot
+        if (workers.has(worker)) metrics.update(worker.id, snapshot)
+      } catch (err) {
+        log.warn({ err, worker: worker.id }, 'the metrics of a worker could not be read; its last ones count')
+      }
+    }))
+    return await metrics.text()
+  }
+
+  async function sumCounts (): Promise<LoadCounts> {
+    const answers = await Promise.allSettled(readyOnes().map(({ link }) => link.ask('counts') as Promise<LoadCounts>))
+    const sum: LoadCounts = { requests: 0, streams: 0, polls: 0, bytes: 0 }
+    for (const answer of answers) {
+      if (answer.status === 'rejected') continue
+      for (const kind of ['requests', 'streams', 'polls', 'bytes'] as const) sum[kind] += answer.value[kind]
+    }
+    return sum
+  }
+
+  return {
+    /**
+     * Starts the workers: the first one alone, because it may have to migrate the database and chooses ports
+     * that are left open. Null if it ends at once.
+     */
+    async start (): Promise<Ready | null> {
+      const first = await add()
+      if (first === null || isLeaving) return null
+      bound = { port: first.port, secondPort: first.secondPort }
+      await Promise.all(Array.from({ length: count - 1 }, addOrRetry))
+      return first
+    },
+    metricsText,
+    /** Resolves with the exit code once all workers have ended and none is to be replaced. */
+    ended: ended.promise,
+    /** Lets every worker finish its requests and end; `signal` says how. */
+    leave (signal: string): void {
+      isLeaving = true
+      restarts.forEach(timer => clearTimeout(timer))
+      for (const { link } of workers) link.tell('leave', signal)
+      if (workers.size === 0) ended.resolve(exitCode)
+    },
+    /** Sends a signal to every worker that serves requests. */
+    signal (signal: NodeJS.Signals): void {
+      for (const { child } of readyOnes()) child.kill(signal)
+    },
+    kill (): void {
+      for (const { child } of workers) child.kill('SIGKILL')
+    },
+    get running () { return readyOnes().length },
+    get restarts () { return restartCount }
+  }
+}

@@ -1,0 +1,84 @@
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Fastify from 'fastify'
+import t from 'tap'
+import type { Test } from 'tap'
+import auth from '../../../plugins/library/auth.ts'
+import sessions from '../../../plugins/gateway/sessions.ts'
+import requestSummary from '../../../plugins/gateway/request-summary.ts'
+import ledger from '../../../plugins/gateway/ledger.ts'
+import metrics from '../../../plugins/library/metrics.ts'
+import store from '../../../plugins/gateway/store.ts'
+import trace from '../../../plugins/gateway/trace.ts'
+import { openSqlite } from '../../../services/store/sqlite.ts'
+import { temporaryFolder } from '../../process.ts'
+import { createBooks, posting, reservation, rowOf } from '../../services/billing/ledger/helper.ts'
+
+interface Line { msg: string, violation?: object }
+
+interface Options {
+  checkEveryMs?: number
+  requests?: { deadlineMs: number, streamMs: number }
+  takeoverMs?: number
+}
+
+/** A server with a ledger on a file, and the first line that its log writes about the books. */
+async function build (t: Test, options: Options = {}) {
+  const path = join(await temporaryFolder(t), 'tollgate.db')
+  const { promise: line, resolve } = Promise.withResolvers<Line>()
+  const stream = {
+    write (text: string) {
+      const line: Line = JSON.parse(text)
+      if (/books/.test(line.msg)) resolve(line)
+    }
+  }
+  const app = Fastify({ logger: { level: 'warn', stream } })
+  t.teardown(() => app.close())
+  await app.register(store, { url: `sqlite:${path}` })
+  await app.register(sessions, { publicBaseUrl: null })
+  await app.register(auth)
+  await app.register(trace)
+  await app.register(requestSummary)
+  await app.register(metrics)
+  await app.register(ledger, { requests: { deadlineMs: 600_000, streamMs: 600_000 }, ...options })
+  // The timers of the ledger alone do not keep a process alive.
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  await createBooks(app.store, { acme: 1_000 })
+  return { app, path, line }
+}
+
+t.test('closing the server writes what was settled and gives back what was held', async (t) => {
+  const { app, path } = await build(t)
+  const hold = await app.ledger.reserve(reservation(600))
+  await app.ledger.reserve(reservation(300))
+  hold.settle(posting(500))
+  await app.close()
+  const after = await openSqlite(path)
+  t.teardown(() => after.close())
+  t.match(await rowOf(after), { spent: 500, held: 0 })
+})
+
+t.test('others wait for the requests and streams of a node as long as the configuration lets them run', async (t) => {
+  const minuteMs = 60_000
+  const requests = { deadlineMs: 10 * minuteMs, streamMs: 30 * minuteMs }
+  const { app } = await build(t, { requests, takeoverMs: 25 })
+  await app.ledger.balance('acme')
+  const shownMs = async () => (await app.store.get<{ ms: number }>('select request_ms as ms from node'))?.ms
+  t.equal(await shownMs(), 32 * minuteMs)
+  app.ledger.allowRequests(62 * minuteMs)
+  app.ledger.allowRequests(42 * minuteMs)
+  while (await shownMs() !== 62 * minuteMs) await sleep(1)
+  t.pass('the next heartbeat shows the longest time')
+})
+
+t.test('books that do not add up are told to the operator and left as they are', async (t) => {
+  const { app, line } = await build(t, { checkEveryMs: 10 })
+  await app.store.run("update account set credits = credits + 5 where id = 'acme'")
+  t.match(await line, {
+    msg: 'the books do not add up',
+    advice: /tollgate credits adjust/,
+    violation: { rule: 'credits are the movements of entries', subject: 'acme', expected: 1_000, found: 1_005 }
+  })
+  t.ok(app.ledgerViolations() > 0)
+  t.match(await rowOf(app.store), { credits: 1_005 })
+})

@@ -1,0 +1,30 @@
+import Fastify from 'fastify'
+import fp from 'fastify-plugin'
+import t from 'tap'
+import usageRollUp from '../../../plugins/gateway/usage-roll-up.ts'
+import { createDatabase } from '../../engines.ts'
+
+t.test('entries are rolled up while the gateway runs, and the rest is a metric', async t => {
+  const store = await (await createDatabase(t, 'sqlite')).open()
+  const app = Fastify()
+  t.teardown(() => app.close())
+  let waiting: () => unknown = () => null
+  const metrics = { gauge: (_: object, read: () => unknown) => { waiting = read } }
+  app.register(fp(async app => { app.decorate('store', store) }, { name: 'store' }))
+  app.register(fp(async app => { app.decorate('metrics', metrics as never) }, { name: 'metrics' }))
+  app.register(usageRollUp, { everyMs: 10 })
+  await app.ready()
+  const add = () => store.run(`
+    insert into entry (at, debit, credit, amount, kind, chain) values (0, 'a', 'revenue', 1, 'usage', 'a')`)
+  const rolledUp = async () => (await store.get<{ seq: number }>(`
+    select min(seq) as seq from (select seq from usage_progress union all select seq from chain_progress) as progress`))?.seq
+  for (let seq = 1; seq <= 2; seq++) {
+    await add()
+    while (await rolledUp() !== seq) await new Promise(resolve => setTimeout(resolve, 5))
+  }
+  t.equal(await waiting(), 0)
+  t.same(await store.all('select chain, day, usage, refunds from chain_day'), [{ chain: 'a', day: 0, usage: 2, refunds: 0 }])
+  await app.close()
+  await add()
+  t.equal(await waiting(), 1)
+})

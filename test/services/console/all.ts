@@ -1,3 +1,0 @@
-import { runTogether } from '../../setup/together.ts'
-
-runTogether(import.meta.dirname)

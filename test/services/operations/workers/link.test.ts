@@ -1,0 +1,44 @@
+import { EventEmitter } from 'node:events'
+import t from 'tap'
+import { createLink, type Channel } from '../../../../services/operations/workers/link.ts'
+
+/** Two ends of a channel in one process; what is sent is copied, as between processes. */
+function channelPair (): [Channel & EventEmitter & { connected: boolean }, Channel & EventEmitter] {
+  const [one, two] = [new EventEmitter(), new EventEmitter()]
+  const sendTo = (end: EventEmitter) => (message: unknown) => {
+    setImmediate(() => end.emit('message', structuredClone(message)))
+  }
+  return [
+    Object.assign(one, { connected: true, send: sendTo(two) }),
+    Object.assign(two, { connected: true, send: sendTo(one) })
+  ]
+}
+
+t.test('each end asks the other, also while it is asked', async t => {
+  const [one, two] = channelPair()
+  const parent = createLink(one, { answers: { sum: async () => 1 + Number(await parent.ask('count')) } })
+  const worker = createLink(two, { answers: { count: () => 7 } })
+  t.same(await Promise.all([parent.ask('count'), worker.ask('sum'), parent.ask('count')]), [7, 8, 7])
+})
+
+t.test('a failure, an unknown question and silence reject', async t => {
+  const [one, two] = channelPair()
+  const parent = createLink(one, { timeoutMs: 20 })
+  createLink(two, { answers: { broken: () => { throw new Error('It is broken.') }, silent: () => new Promise(() => {}) } })
+  await t.rejects(parent.ask('broken'), { message: 'It is broken.' })
+  await t.rejects(parent.ask('other'), { message: 'Unknown question: other' })
+  await t.rejects(parent.ask('silent'), { message: 'No answer to silent within 20 ms' })
+  one.connected = false
+  await t.rejects(parent.ask('broken'), { message: /No answer/ })
+})
+
+t.test('notes arrive in order', async t => {
+  const [one, two] = channelPair()
+  const values: number[] = []
+  const last = Promise.withResolvers<void>()
+  createLink(two, { notes: { value (value: number) { if (values.push(value) === 3) last.resolve() } } })
+  const link = createLink(one, {})
+  for (const value of [1, 2, 3]) link.tell('value', value)
+  await last.promise
+  t.same(values, [1, 2, 3])
+})
