@@ -8,7 +8,7 @@ export function limitInRefusal (error: unknown): number | null {
   if (!(error instanceof UpstreamError) || error.details.status !== 400) return null
   const [, ofModel] = /max_tokens: \d+ > (\d+)/.exec(error.message) ?? []
   if (ofModel !== undefined) return atLeastOne(Number(ofModel))
-  const [, prompt, window] = /(\d+) \+ \d+ > (\d+)/.exec(error.message) ?? []
+  const [, prompt, window] = /\b(\d{1,12}) \+ \d{1,12} > (\d{1,12})/.exec(error.message) ?? []
   return atLeastOne(Number(window) - Number(prompt))
 }
 
