@@ -5,6 +5,7 @@ import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } 
 import packageFile from './package.json' with { type: 'json' }
 import * as gateway from './plugins/gateway/index.ts'
 import * as library from './plugins/library/index.ts'
+import { registerAll, withOptions, type Registration } from './plugins/register-all.ts'
 import routes from './routes/index.ts'
 import type { GatewayConfig } from './services/config/catalogue/types.ts'
 import type { Settings } from './services/config/settings/settings.ts'
@@ -85,8 +86,12 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     frameworkErrors: gateway.frameworkErrors,
     clientErrorHandler
   })
+  app.server.maxConnections = settings.maxConnections
   try {
-    await registerAll(app, options)
+    await registerAll(app, pluginsOf(app, options))
+    await app.register(routes, { publicBaseUrl: settings.publicBaseUrl })
+    // Its hook waits for open connections, so that of every other plugin comes first.
+    await app.register(gateway.stopListening)
     return app
   } catch (error) {
     // What was opened before would keep the process running.
@@ -95,59 +100,55 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   }
 }
 
-async function registerAll (app: FastifyInstance, options: BuildOptions): Promise<void> {
-  const { settings, config, reload = () => config, siblings, videoTiming = {} } = options
-  await app.register(gateway.trace, { keepsWords: settings.providerWords })
-  await app.register(gateway.errors)
-  await app.register(gateway.routeTable)
-  await app.register(gateway.httpRules)
-  if (settings.corsOrigins.length > 0) {
-    await app.register(library.cors, { origins: settings.corsOrigins })
-  }
-  app.server.maxConnections = settings.maxConnections
-  await app.register(gateway.store, { url: settings.databaseUrl })
-  await app.register(gateway.secrets, settings.secretKeys)
-  await app.register(gateway.sessions, { publicBaseUrl: settings.publicBaseUrl })
-  const { adminKey } = settings
-  await app.register(library.auth, { adminKey, console: () => app.models.config().console })
-  await app.register(gateway.requestSummary)
-  await app.register(library.openapi, { version: packageFile.version })
-  await app.register(library.reference)
-  await app.register(gateway.accessLog)
-  await app.register(library.metrics, { ...settings.metricsLabels, nodeMetrics: siblings?.metrics })
-  const { traces } = settings
-  if (traces !== null) await app.register(library.traces, { ...traces, version: packageFile.version })
-  await app.register(gateway.gracefulClose, { delayMs: settings.drainDelayMs, limitMs: settings.drainMs })
-  await app.register(gateway.overload, { ...settings.load, nodeCounts: siblings?.counts })
-  await app.register(gateway.requestLog, settings.requestLog)
-  await app.register(gateway.accounts)
-  await app.register(gateway.ledger, {
-    takeoverMs: config.video.takeoverAfterMs,
-    requests: config.requests
-  })
-  await app.register(gateway.health, { storeGraceMs: settings.storeGraceMs })
-  await app.register(gateway.usageRollUp)
-  await app.register(gateway.baseUrl, { publicBaseUrl: settings.publicBaseUrl })
-  await app.register(gateway.media, settings.media)
-  await app.register(gateway.providers, { trustedOrigins: settings.trustedOrigins })
-  await app.register(gateway.models, { config })
-  await app.register(gateway.alerts, { trustedOrigins: settings.trustedOrigins })
-  await app.register(gateway.deployments)
-  await app.register(gateway.jsonBody, { limits: settings.bodyLimits })
-  await app.register(library.formBody)
-  await app.register(gateway.limits, { billingPerMinute: settings.billingPerMinute })
-  await app.register(gateway.incoming)
-  await app.register(gateway.routing, { keepFeedbackMs: settings.requestLog.keepMs })
-  await app.register(gateway.requests, { keepsWords: settings.providerWords })
-  await app.register(gateway.chat, { cacheBytes: settings.cacheBytes })
-  await app.register(gateway.responses, settings.responses)
-  await app.register(gateway.images)
-  await app.register(gateway.videos, { timing: videoTiming, webhookOrigins: settings.webhookOrigins })
-  await app.register(gateway.discovery, { local: settings.discover && settings.configPath === null })
-  await app.register(gateway.configuration, { path: settings.configPath, running: config, load: reload })
-  const { alternative, maxConnections } = settings
-  if (alternative !== null) await app.register(gateway.secondAddress, { ...alternative, maxConnections })
-  if (settings.metricsAddress !== null) await app.register(gateway.metricsPort, settings.metricsAddress)
-  await app.register(routes, { publicBaseUrl: settings.publicBaseUrl })
-  await app.register(gateway.stopListening)
+/** The plugins of a gateway with their options, in any order: each names those it depends on. */
+function pluginsOf (
+  app: FastifyInstance, { settings, config, reload = () => config, siblings, videoTiming = {} }: BuildOptions
+): Registration[] {
+  const { adminKey, alternative, maxConnections, metricsAddress, publicBaseUrl } = settings
+  const { traces, trustedOrigins } = settings
+  const { version } = packageFile
+  return [
+    withOptions(gateway.accessLog, {}),
+    withOptions(gateway.accounts, {}),
+    withOptions(gateway.alerts, { trustedOrigins }),
+    withOptions(library.auth, { adminKey, console: () => app.models.config().console }),
+    withOptions(gateway.baseUrl, { publicBaseUrl }),
+    withOptions(gateway.chat, { cacheBytes: settings.cacheBytes }),
+    withOptions(gateway.configuration, { path: settings.configPath, running: config, load: reload }),
+    withOptions(library.cors, { origins: settings.corsOrigins }),
+    withOptions(gateway.deployments, {}),
+    withOptions(gateway.discovery, { local: settings.discover && settings.configPath === null }),
+    withOptions(gateway.errors, {}),
+    withOptions(library.formBody, {}),
+    withOptions(gateway.gracefulClose, { delayMs: settings.drainDelayMs, limitMs: settings.drainMs }),
+    withOptions(gateway.health, { storeGraceMs: settings.storeGraceMs }),
+    withOptions(gateway.httpRules, {}),
+    withOptions(gateway.images, {}),
+    withOptions(gateway.incoming, {}),
+    withOptions(gateway.jsonBody, { limits: settings.bodyLimits }),
+    withOptions(gateway.ledger, { takeoverMs: config.video.takeoverAfterMs, requests: config.requests }),
+    withOptions(gateway.limits, { billingPerMinute: settings.billingPerMinute }),
+    withOptions(gateway.media, settings.media),
+    withOptions(library.metrics, { ...settings.metricsLabels, nodeMetrics: siblings?.metrics }),
+    ...metricsAddress === null ? [] : [withOptions(gateway.metricsPort, metricsAddress)],
+    withOptions(gateway.models, { config }),
+    withOptions(library.openapi, { version }),
+    withOptions(gateway.overload, { ...settings.load, nodeCounts: siblings?.counts }),
+    withOptions(gateway.providers, { trustedOrigins }),
+    withOptions(library.reference, {}),
+    withOptions(gateway.requestLog, settings.requestLog),
+    withOptions(gateway.requests, { keepsWords: settings.providerWords }),
+    withOptions(gateway.requestSummary, {}),
+    withOptions(gateway.responses, settings.responses),
+    withOptions(gateway.routeTable, {}),
+    withOptions(gateway.routing, { keepFeedbackMs: settings.requestLog.keepMs }),
+    ...alternative === null ? [] : [withOptions(gateway.secondAddress, { ...alternative, maxConnections })],
+    withOptions(gateway.secrets, settings.secretKeys),
+    withOptions(gateway.sessions, { publicBaseUrl }),
+    withOptions(gateway.store, { url: settings.databaseUrl }),
+    withOptions(gateway.trace, { keepsWords: settings.providerWords }),
+    ...traces === null ? [] : [withOptions(library.traces, { ...traces, version })],
+    withOptions(gateway.usageRollUp, {}),
+    withOptions(gateway.videos, { timing: videoTiming, webhookOrigins: settings.webhookOrigins })
+  ]
 }

@@ -25,7 +25,7 @@ export default fp(async app => {
   })
   server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => refuseExpectation(response))
   server.on('connect', (_request: IncomingMessage, socket: Duplex) => refuseConnect(socket))
-}, { name: 'http-rules' })
+}, { name: 'http-rules', dependencies: ['errors'] })
 
 /** Names and values alternate. Node.js keeps only the first of several. */
 function countHosts (headers: readonly string[]): number {

@@ -64,4 +64,4 @@ export default fp<LedgerPluginOptions>(async (app, pluginOptions) => {
     await checks.stop()
     await ledger.close()
   })
-}, { name: 'ledger', dependencies: ['store', 'metrics'] })
+}, { name: 'ledger', dependencies: ['store', 'metrics', 'graceful-close'] })

@@ -26,7 +26,7 @@ export default fp(async app => {
     })
     done()
   })
-}, { name: 'request-summary', dependencies: ['auth', 'trace'] })
+}, { name: 'request-summary', dependencies: ['auth', 'trace', 'cors'] })
 
 function summaryOf (request: FastifyRequest, { raw }: FastifyReply, startedMs: number): RequestSummary {
   const { headers: { traceparent }, routeOptions: { url, config } } = request

@@ -2,7 +2,7 @@ import cors from '@fastify/cors'
 import fp from 'fastify-plugin'
 
 interface CorsOptions {
-  /** Origins such as `https://app.example.com`; `*` alone is every one. */
+  /** Origins such as `https://app.example.com`; `*` alone is every one; none: no page may. */
   origins: readonly string[]
 }
 
@@ -20,6 +20,7 @@ const exposedHeaders = [
  * sets, never from the browser.
  */
 export default fp<CorsOptions>(async (app, { origins }) => {
+  if (origins.length === 0) return
   await app.register(cors, {
     origin: origins.includes('*') ? '*' : [...origins],
     credentials: false,
@@ -28,4 +29,4 @@ export default fp<CorsOptions>(async (app, { origins }) => {
     maxAge: 3600,
     strictPreflight: false
   })
-}, { name: 'cors' })
+}, { name: 'cors', dependencies: ['http-rules'] })

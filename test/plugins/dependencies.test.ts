@@ -1,6 +1,8 @@
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import Fastify from 'fastify'
 import t from 'tap'
+import { registerAll, type Registration } from '../../plugins/register-all.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const files = globSync('plugins/*/*.ts', { cwd: root }).filter(file => basename(file) !== 'index.ts').sort()
@@ -48,12 +50,37 @@ t.test('a plugin is called as its file', async t => {
   for (const { file, name } of plugins) t.equal(name, basename(file, '.ts'))
 })
 
-t.test('a plugin declares the plugins whose decorators it reads, and no others', async t => {
+/** Dependencies whose hooks come first: refusals, preflights, the summary; the drain before the ledger. */
+const hookOrder: Record<string, string[]> = {
+  'http-rules': ['errors'], cors: ['http-rules'], 'request-summary': ['cors'], ledger: ['graceful-close']
+}
+
+t.test('a plugin declares those whose decorators it reads or whose hooks come first, and no others', async t => {
   for (const { name, dependencies, offers, reads } of plugins) {
     const needed = plugins.filter(other => {
       return other.name !== name && other.offers.some(offer => reads.has(offer) && !offers.includes(offer))
     })
-    t.same([...dependencies].sort(), needed.map(other => other.name).sort(), name)
+    const first = [...needed.map(other => other.name), ...hookOrder[name] ?? []]
+    t.same([...dependencies].sort(), first.sort(), name)
+  }
+})
+
+t.test('plugins are registered after their dependencies, whatever the order of the list', async t => {
+  const order = async (registrations: Registration[]): Promise<string[]> => {
+    const registered: string[] = []
+    const app = Fastify()
+    const register = (name: string) => async (): Promise<void> => { registered.push(name) }
+    await registerAll(app, registrations.map(one => ({ ...one, register: register(one.name) })))
+    return registered
+  }
+  const list = plugins.map(({ name, dependencies }) => ({ name, dependencies, register: async () => {} }))
+  for (const one of [list, list.toReversed()]) {
+    const names = await order(one)
+    t.equal(names.length, list.length)
+    for (const { name, dependencies } of list) {
+      const late = dependencies.filter(dependency => names.indexOf(dependency) > names.indexOf(name))
+      t.same(late, [], name)
+    }
   }
 })
 
