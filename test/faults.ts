@@ -56,7 +56,7 @@ export const answerNano = 8 * 1000 + 377 * 4000
 
 /** One model with a deployment at each of the addresses, all of the same weight. */
 export function deployedAt (urls: readonly string[], more: Partial<GatewayConfig> = {}): GatewayConfig {
-  const timeouts = { ...generous, firstByteMs: 1_500, idleMs: 1_500 }
+  const timeouts = { ...generous, firstByteMs: 1_500, idleMs: 1_500, totalMs: 1_500 }
   const providers = urls.map((url, index) => providerAt(url, { id: `up-${index}`, timeouts }))
   const [first = providerAt('')] = providers
   const deployments = providers.map(({ id }) => ({ provider: id, model: 'gpt-5-nano', weight: 1, priority: 0 }))

@@ -28,7 +28,7 @@ async function open (t: Test, given: More = {}): Promise<Shop> {
   const { models = model => [model], deployments = [], ...more } = given
   const [one, two] = [await startUpstream(), await startUpstream()]
   for (const upstream of [one, two]) t.teardown(() => upstream.close().catch(() => {}))
-  const timeouts = { ...generous, firstByteMs: 1_500, idleMs: 1_500 }
+  const timeouts = { ...generous, firstByteMs: 1_500, idleMs: 1_500, totalMs: 1_500 }
   const providers = [providerAt(one.url, { id: 'one', timeouts }), providerAt(two.url, { id: 'two', timeouts })]
   const places = providers.map(({ id }, index) => {
     return { provider: id, model: `at-${id}`, weight: 1, priority: index, ...deployments[index] }

@@ -209,7 +209,7 @@ t.test('a stream that breaks off ends with an error event and without [DONE]', a
 })
 
 t.test('timeouts have distinct errors, and nothing is left open', async t => {
-  const timeouts = { ...generous, firstByteMs: 1_500, idleMs: 1_500 }
+  const timeouts = { ...generous, firstByteMs: 1_500, idleMs: 1_500, totalMs: 1_500 }
   const pair = await startPair(t, { timeouts })
   pair.upstream.script(scripts.silent(), scripts.silent())
   t.match(await post(pair, {}), { status: 504 })

@@ -18,7 +18,7 @@ const failures: Readonly<Record<string, Error>> = {
 }
 const upstream = await startUpstream()
 t.teardown(() => upstream.close())
-const timeouts = { ...generous, firstByteMs: 1_500, idleMs: 1_500 }
+const timeouts = { ...generous, firstByteMs: 1_500, idleMs: 1_500, totalMs: 1_500 }
 const provider = providerAt(upstream.url, { timeouts })
 const gateway = await startGateway(t, {
   config: configFor(provider, { price: priced }),
@@ -32,7 +32,8 @@ const gateway = await startGateway(t, {
 })
 const client = anthropicAt(gateway)
 const hello = [{ role: 'user' as const, content: 'Hi' }]
-const base = { model: 'chat', max_tokens: 100, messages: hello }
+// As many tokens as the upstream's answer has.
+const base = { model: 'chat', max_tokens: 400, messages: hello }
 
 /** A client of an account of its own. */
 async function clientOf (id: string, { funded = true, limits = noLimits } = {}): Promise<Anthropic> {
