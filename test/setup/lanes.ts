@@ -7,7 +7,7 @@
 export const lanes: readonly (readonly string[])[] = [
   ['contract/money'],
   ['contract'],
-  ['services/ledger', 'services/billing/ledger/cluster'],
+  ['services/billing/ledger', 'services/billing/ledger/cluster'],
   ['.', 'contract/failures'],
   ['routes', 'routes/v1', 'routes/admin', 'contract/messages'],
   ['bin', 'fuzz', 'contract/auto', 'contract/responses', 'services/providers', 'services/media', 'services/routing'],

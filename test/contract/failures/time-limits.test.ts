@@ -188,5 +188,5 @@ t.test('a stream that is still running at its deadline ends with words of its ow
 t.test('the defaults let a whole answer take the 600 s that SDKs wait, and a stream more', async t => {
   const { deadlineMs, streamMs } = requestsDefaults
   t.ok(deadlineMs > 600_000)
-  t.ok(streamMs >= 3_600_000)
+  t.ok(streamMs >= 1_800_000)
 })
