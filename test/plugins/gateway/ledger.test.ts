@@ -3,13 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify from 'fastify'
 import t from 'tap'
 import type { Test } from 'tap'
-import auth from '../../../plugins/library/auth.ts'
-import sessions from '../../../plugins/gateway/sessions.ts'
-import requestSummary from '../../../plugins/gateway/request-summary.ts'
-import ledger from '../../../plugins/gateway/ledger.ts'
-import metrics from '../../../plugins/library/metrics.ts'
-import store from '../../../plugins/gateway/store.ts'
-import trace from '../../../plugins/gateway/trace.ts'
+import * as gateway from '../../../plugins/gateway/index.ts'
+import * as library from '../../../plugins/library/index.ts'
+import { registerAll, withOptions } from '../../../plugins/register-all.ts'
 import { openSqlite } from '../../../services/store/sqlite.ts'
 import { temporaryFolder } from '../../process.ts'
 import { createBooks, posting, reservation, rowOf } from '../../services/billing/ledger/helper.ts'
@@ -34,13 +30,19 @@ async function build (t: Test, options: Options = {}) {
   }
   const app = Fastify({ logger: { level: 'warn', stream } })
   t.teardown(() => app.close())
-  await app.register(store, { url: `sqlite:${path}` })
-  await app.register(sessions, { publicBaseUrl: null })
-  await app.register(auth)
-  await app.register(trace)
-  await app.register(requestSummary)
-  await app.register(metrics)
-  await app.register(ledger, { requests: { deadlineMs: 600_000, streamMs: 600_000 }, ...options })
+  await registerAll(app, [
+    withOptions(library.auth, {}),
+    withOptions(library.cors, { origins: [] }),
+    withOptions(gateway.errors, {}),
+    withOptions(gateway.gracefulClose, { delayMs: 0, limitMs: 1_000 }),
+    withOptions(gateway.httpRules, {}),
+    withOptions(gateway.ledger, { requests: { deadlineMs: 600_000, streamMs: 600_000 }, ...options }),
+    withOptions(library.metrics, {}),
+    withOptions(gateway.requestSummary, {}),
+    withOptions(gateway.sessions, { publicBaseUrl: null }),
+    withOptions(gateway.store, { url: `sqlite:${path}` }),
+    withOptions(gateway.trace, {})
+  ])
   // The timers of the ledger alone do not keep a process alive.
   await app.listen({ host: '127.0.0.1', port: 0 })
   await createBooks(app.store, { acme: 1_000 })
