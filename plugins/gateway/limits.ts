@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest, preHandlerAsyncHookHandler, preHandlerHookHandler } from 'fastify'
+import type { FastifyReply, FastifyRequest, preHandlerAsyncHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import { inactiveAccount } from '../../services/keys/errors.ts'
 import { whenOver } from '../../services/requests/attempt.ts'
@@ -10,7 +10,7 @@ import { limitKinds, noLimits } from '../../services/shared/limits.ts'
 declare module 'fastify' {
   interface FastifyInstance {
     /** A preHandler hook for routes that do work for a key: 429 beyond a limit, 403 for a frozen account. */
-    keepLimits: preHandlerHookHandler
+    keepLimits: preHandlerAsyncHookHandler
     /** A preHandler hook for what a key may ask about its own money: 429 beyond a limit of its own. */
     keepBillingLimit: preHandlerAsyncHookHandler
   }
@@ -29,21 +29,13 @@ export default fp<{ billingPerMinute: number }>(async (app, { billingPerMinute }
   app.metrics.counter({ name: 'limited_total', help: 'Requests refused by a limit.', labels: ['kind'] },
     () => limitKinds.map(kind => ({ labels: { kind }, value: limits.refused[kind] })))
 
-  app.decorate('keepLimits', function keepLimits (request, reply, done) {
+  app.decorate('keepLimits', async function keepLimits (request, reply) {
     const { limits: scopes, accountState } = request.apiKey
-    if (accountState !== 'active') return done(inactiveAccount(accountState))
-    if (scopes.length === 0) return done()
+    if (accountState !== 'active') throw inactiveAccount(accountState)
+    if (scopes.length === 0) return
     const { countsTokens = false } = request.routeOptions.config
     const tokens = countsTokens ? tokensReserved(request.body, request.jsonText?.bytes.length ?? 0) : 0
-    const admission = limits.admit(scopes, tokens)
-    if (!(admission instanceof Promise)) {
-      begin(request, reply, admission)
-      return done()
-    }
-    admission.then(admission => {
-      begin(request, reply, admission)
-      done()
-    }).catch(done)
+    begin(request, reply, await limits.admit(scopes, tokens))
   })
   app.decorate('keepBillingLimit', async function keepBillingLimit ({ apiKey }, reply) {
     const scope = `billing requests of key:${apiKey.id}`

@@ -59,11 +59,7 @@ export default fp<AuthOptions>(async (app, { adminKey = null, console = () => co
   const verifyWith = (auth: FastifyBearerAuthOptions['auth']): onRequestHookHandler =>
     createVerifier({ addHook: false, keys: [], specCompliance: 'rfc6749', verifyErrorLogLevel: 'debug', auth })
 
-  const withUserKey = verifyWith((key, request) => {
-    const found = keys.authenticate(key)
-    if (found instanceof Promise) return found.then(record => setKey(request, record))
-    return setKey(request, found)
-  })
+  const withUserKey = verifyWith(async (key, request) => setKey(request, await keys.authenticate(key)))
   const orSession = (withKey: onRequestHookHandler, withSession: SessionHook): onRequestHookHandler => {
     const authenticate = keyOrSession(() => console().enabled, withKey, withSession)
     return function (request, reply, done) {

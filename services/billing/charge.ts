@@ -8,6 +8,8 @@ export interface Charge {
   usage: Readonly<Record<string, number>>
   /** Whether the provider did not count all of it. */
   estimated: boolean
+  /** Whether `usage` was estimated here, at least in part; absent: the provider's latest counts. */
+  isUsageEstimated?: true
   /** Whether the provider may charge more, up to what is held, for a call that was closed before its end. */
   mayCostMore?: boolean
   /** What the operator pays, by the cost price, in nano-USD; absent: not known. */

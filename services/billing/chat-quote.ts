@@ -22,7 +22,7 @@ export interface ChatSale {
   /** What the model costs there. */
   price: Price | null
   /** What the payer has; read only if the client set no limit. */
-  means: () => AccountMeans | Promise<AccountMeans>
+  means: () => Promise<AccountMeans>
   /** Learns from answers to requests without a limit how much to hold for the next one. */
   lengths: AnswerLengths
   /** The service tier that the provider is asked for, if it has a price; absent or null: the standard one. */
@@ -47,10 +47,10 @@ export interface ChatQuote extends Quote<StreamReport> {
 }
 
 /**
- * Prices a request for text: at once, or when the means of the payer are known. Throws, or rejects with,
- * GatewayError 400 for a model without a price, or above the ceiling.
+ * Prices a request for text. Throws GatewayError 400 for a model without a price, or above the ceiling, and
+ * StoreUnavailable.
  */
-export function quoteChat (sale: ChatSale): ChatQuote | Promise<ChatQuote> {
+export async function quoteChat (sale: ChatSale): Promise<ChatQuote> {
   const { request, model, searches = false } = sale
   const standard = tokenPriceOf({ id: model.id, price: sale.price })
   const asked = tierPrice(sale, sale.tier)
@@ -60,11 +60,7 @@ export function quoteChat (sale: ChatSale): ChatQuote | Promise<ChatQuote> {
   }
   const prices = { standard, asked, searchNano }
   if (outputLimitOf(request) !== null) return quoteWith(sale, prices, noMeans, 0)
-  const means = sale.means()
-  const expectedTokens = sale.lengths.expected(model.id)
-  return means instanceof Promise
-    ? means.then(means => quoteWith(sale, prices, means, expectedTokens))
-    : quoteWith(sale, prices, means, expectedTokens)
+  return quoteWith(sale, prices, await sale.means(), sale.lengths.expected(model.id))
 }
 
 /** The prices of the tokens, at the standard tier and the one asked for, and of the searches. */
@@ -104,12 +100,9 @@ function toQuote (sale: ChatSale, standard: TokenPrice, bounds: Omit<ChatQuote, 
   const { bestPrice = null } = sale
   return {
     ...bounds,
-    chargeFor (report, cost = null) {
-      const charge = chargeFor(sale, { ...terms, cost }, report)
-      if (bestPrice === null) return charge
-      return charge instanceof Promise
-        ? charge.then(charge => withSavings(charge, bestPrice))
-        : withSavings(charge, bestPrice)
+    async chargeFor (report, cost = null) {
+      const charge = await chargeFor(sale, { ...terms, cost }, report)
+      return bestPrice === null ? charge : withSavings(charge, bestPrice)
     }
   }
 }
@@ -150,9 +143,9 @@ interface Terms { standard: TokenPrice, maxNano: number, cost: Price | null }
  * Charges the final usage; without it, the latest count and an estimate of what came after it. An estimate
  * raises the charge to what is held at most, because it may be wrong.
  */
-function chargeFor (
+async function chargeFor (
   sale: ChatSale, { standard, maxNano, cost }: Terms, report: StreamReport
-): Charge | Promise<Charge> {
+): Promise<Charge> {
   const { request, model, limits, lengths } = sale
   const calls = report.calls ?? [{ request, report }]
   const counted: Used[] = []
@@ -169,14 +162,14 @@ function chargeFor (
     }
     return withCosts(toCharge(counted, costNano, isPartial), sale, cost, counted)
   }
-  return Promise.all(calls.map(async ({ request, report }): Promise<Used> => {
+  const estimates = await Promise.all(calls.map(async ({ request, report }): Promise<Used> => {
     return { usage: await estimateWithin(request, report, limits), serviceTier: report.serviceTier }
-  })).then(estimates => {
-    const charge = withCosts(toCharge(estimates, costNano, true), sale, cost, estimates)
-    const countedNano = sumOf(counted, costNano)
-    if (report.mayCostMore === true) charge.mayCostMore = true
-    return { ...charge, amountNano: Math.max(countedNano, Math.min(charge.amountNano, maxNano)) }
-  })
+  }))
+  const charge = withCosts(toCharge(estimates, costNano, true), sale, cost, estimates)
+  const countedNano = sumOf(counted, costNano)
+  if (report.mayCostMore === true) charge.mayCostMore = true
+  const amountNano = Math.max(countedNano, Math.min(charge.amountNano, maxNano))
+  return { ...charge, isUsageEstimated: true, amountNano }
 }
 
 /** The cost of one call, at the price of the tier that served it, with its searches. */

@@ -165,21 +165,13 @@ function isChat (request: ChatCompletionRequest | CompletionRequest): request is
   return 'messages' in request
 }
 
-/** What the poorest account of a chain has, as far as this node knows: at once where that is in memory. */
-export function leastMeans (
+/** What the poorest account of a chain has, as far as this node knows. Throws StoreUnavailable. */
+export async function leastMeans (
   ledger: Pick<Ledger, 'means'>, chain: readonly string[]
-): AccountMeans | Promise<AccountMeans> {
-  const all = chain.map(account => ledger.means(account))
-  return all.every(isKnown) ? leastOf(all) : Promise.all(all).then(leastOf)
-}
-
-function isKnown (means: AccountMeans | Promise<AccountMeans>): means is AccountMeans {
-  return !(means instanceof Promise)
-}
-
-function leastOf (all: readonly AccountMeans[]): AccountMeans {
+): Promise<AccountMeans> {
   const least = { availableNano: Infinity, unspentNano: Infinity }
-  for (const { availableNano, unspentNano } of all) {
+  const means = await Promise.all(chain.map(account => ledger.means(account)))
+  for (const { availableNano, unspentNano } of means) {
     least.availableNano = Math.min(least.availableNano, availableNano)
     least.unspentNano = Math.min(least.unspentNano, unspentNano)
   }

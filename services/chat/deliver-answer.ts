@@ -17,38 +17,37 @@ type AnyIncoming = Incoming<AnyRequest>
  * Sends an answer. A whole one is settled before, so that the client finds it in its balance; a stream whose
  * client asked for usage is settled before its last chunk, which has the cost.
  */
-export function deliverAnswer (incoming: AnyIncoming, answer: Answer, settle: Settle): void | Promise<void> {
+export async function deliverAnswer (incoming: AnyIncoming, answer: Answer, settle: Settle): Promise<void> {
   const { request, delivery, trace } = incoming
   const headers = headersOf(trace, answer.report.dropped)
   if (answer.kind === 'json') {
     recordFinish(answer.report, answer.body)
-    const settled = settle()
-    return settled instanceof Promise
-      ? settled.then(settled => deliverWhole(incoming, answer, headers, settled))
-      : deliverWhole(incoming, answer, headers, settled)
+    return await deliverWhole(incoming, answer, headers, await settle())
   }
   if (answer.native === true) {
-    return (delivery.native ?? passing(delivery)).stream(headers, answer.events, settle)
+    return await (delivery.native ?? passing(delivery)).stream(headers, answer.events, settle)
   }
   const settleLast = request.stream_options?.include_usage === true ? settle : null
   const { report } = answer
-  if (answer.kind === 'chunks') return delivery.stream(headers, encodeChunks(answer.chunks, report, settleLast))
+  if (answer.kind === 'chunks') {
+    return await delivery.stream(headers, encodeChunks(answer.chunks, report, settleLast))
+  }
   const { events } = answer
-  return delivery.stream(headers, settleLast === null ? events : withCostAtEnd(events, report, settleLast))
+  await delivery.stream(headers, settleLast === null ? events : withCostAtEnd(events, report, settleLast))
 }
 
-function deliverWhole (
+async function deliverWhole (
   { delivery, signal }: AnyIncoming, answer: Extract<Answer, { kind: 'json' }>, headers: Record<string, string>,
   settled: Settled
-): void | Promise<void> {
+): Promise<void> {
   if (isAbandoned(signal)) return
   const { costNano } = settled
   if (costNano !== null) headers['x-tollgate-cost'] = usdText(costNano)
   if (answer.native === true) {
-    return (delivery.native ?? passing(delivery)).json(headers, answer.body, answer.text, settled)
+    return await (delivery.native ?? passing(delivery)).json(headers, answer.body, answer.text, settled)
   }
   const { body, text } = costNano === null ? answer : withCost(answer, costNano)
-  return delivery.json(headers, body, text)
+  await delivery.json(headers, body, text)
 }
 
 /** Costs that providers report to the operator. */

@@ -1,20 +1,15 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { CompletionRequest } from '../../schemas/openai/completions.ts'
-import type { ChatQuote } from '../billing/chat-quote.ts'
-import type { TokenLimits } from '../billing/max-cost.ts'
-import type { PromptSize } from '../billing/prompt-size.ts'
 import type { RequestsConfig } from '../config/catalogue/types.ts'
 import type { Ledger } from '../billing/ledger/ledger.ts'
 import type {
   ChatAnswer, ChatProvider, CompletionAnswer, NativeAnswer, ProviderCall
 } from '../providers/provider.ts'
-import type { StreamReport } from '../providers/report.ts'
-import type { CallCounts, Drains } from '../requests/attempt.ts'
+import type { Drains } from '../requests/attempt.ts'
 import type { Candidate, Catalogue, Plan } from '../requests/candidates.ts'
 import type { Incoming } from '../requests/incoming.ts'
-import type { RequestHold, RequestHolds } from '../requests/request-hold.ts'
+import type { RequestHolds } from '../requests/request-hold.ts'
 import type { Trace } from '../requests/trace.ts'
-import type { RequestDeadline } from '../requests/try-candidates.ts'
 import type { UpstreamError } from '../shared/errors.ts'
 import type { AutoModel } from './auto-model.ts'
 import type { Extras } from './request-checks.ts'
@@ -82,30 +77,7 @@ export type Ask<Request> = (
 export interface Way<Request> {
   ask: Ask<Request>
   native: Omit<Native, 'ask'>
-  limits: RequestsConfig
 }
 
 /** What a policy has selected; null: the request names its model. */
 export type Selected = Awaited<ReturnType<AutoModel['select']>> | null
-
-/** What decides how much is held for a candidate, beside its price. */
-export type Terms = Extras & TokenLimits
-
-/** A request under way: what was decided about it, and how far it has come. */
-export interface Serving<Request> extends Way<Request> {
-  incoming: Incoming<Request>
-  auto: Selected
-  plan: Plan<Candidate<ChatProvider>>
-  deadline: RequestDeadline
-  hold: RequestHold
-  calls: CallCounts
-  prompt: PromptSize
-  /** The candidate that the hold is for, and what was held for. */
-  covered: Candidate | null
-  quote: ChatQuote | null
-  terms: Terms | null
-  /** What is known of the answer of the last call that has begun one. */
-  begun: StreamReport | null
-  /** Whether the provider may finish the last call that has failed, and charge for it. */
-  mayCostMore: boolean
-}

@@ -9,10 +9,11 @@ import type { Candidate, Catalogue, Plan } from '../requests/candidates.ts'
 import type { Incoming } from '../requests/incoming.ts'
 import { startLongPoll } from '../requests/long-poll.ts'
 import type { RetryOptions } from '../requests/request-headers.ts'
-import type { RequestHolds } from '../requests/request-hold.ts'
+import type { RequestHold, RequestHolds } from '../requests/request-hold.ts'
 import { endTrace, headersOf, recordEnding, setCandidate, type Trace } from '../requests/trace.ts'
 import { headerText } from '../shared/shown-text.ts'
-import { tryCandidates, type RetryLimits } from '../requests/try-candidates.ts'
+import type { Attempt } from '../requests/attempt.ts'
+import { failover, type RetryLimits } from '../requests/failover.ts'
 import { GatewayError, type UpstreamError } from '../shared/errors.ts'
 import { usdText } from '../shared/money.ts'
 import type { Made } from './generation-rows.ts'
@@ -64,32 +65,11 @@ export function createImages (options: ImagesOptions) {
     incoming: IncomingImages, plan: Plan<ImageCandidate>, signal: AbortSignal,
     steps: GenerationSteps
   ): Promise<Made> {
-    const { request, requestId, payer, trace } = incoming
+    const { requestId, payer, trace } = incoming
     const dueMs = performance.now() + (incoming.deadlineMs ?? Infinity)
     const hold = holds(payer, requestId, { signal: incoming.signal, dueMs, fresh: false })
     try {
-      const { candidate, answer } = await tryCandidates<ImageCandidate, ImageAnswer>({
-        plan,
-        limits,
-        key: payer.key,
-        clientRetries: incoming.clientRetries,
-        signal,
-        trace,
-        // The deadline of the request aborts `signal`.
-        deadline: { dueMs: Infinity, limitMs: Infinity },
-        cover: ({ quote }) => {
-          trace.heldNano = quote.maxNano
-          return hold.cover(plan.model.id, quote)
-        },
-        ask: (candidate, signal) => {
-          setCandidate(trace, candidate)
-          const { provider, deployment: { model }, wanted: { count, size, quality } } = candidate
-          return provider.images({ request, model, count, size, quality, requestId, signal })
-        },
-        tokensOf: () => 0,
-        onFailure: (candidate, error) => options.onFailure(requestId, candidate, error),
-        random: Math.random
-      })
+      const { candidate, answer } = await callFirst(incoming, plan, hold, signal)
       const lost = (error: unknown): never => {
         const all = { answer, delivered: answer.images.length }
         hold.suspend(() => candidate.quote.chargeFor(all, candidate.cost), candidate.provider.id)
@@ -105,7 +85,8 @@ export function createImages (options: ImagesOptions) {
       const made = madeOf(trace, answer, stored, { costNano, dropped, booking })
       // First, so that a retry finds what was charged.
       await unlessAborted(steps.record(made), signal).catch(lost)
-      trace.costNano = hold.settle(() => charge, candidate.provider.id)
+      const settled = await hold.settle(() => charge, candidate.provider.id)
+      trace.costNano = settled.costNano
       // Images cost so much more than a write that a kill must not give them away.
       await unlessAborted(steps.charge(hold.written()), signal)
       if (incoming.signal.aborted) onLate(trace, requestId)
@@ -115,6 +96,38 @@ export function createImages (options: ImagesOptions) {
     } finally {
       hold.end()
     }
+  }
+
+  /** Reserves and calls, candidate by candidate, until one has made the images. */
+  async function callFirst (
+    { request, requestId, payer, clientRetries, trace }: IncomingImages, plan: Plan<ImageCandidate>,
+    hold: RequestHold, signal: AbortSignal
+  ): Promise<Attempt<ImageCandidate, ImageAnswer>> {
+    const turns = failover<ImageCandidate>({
+      plan,
+      limits,
+      key: payer.key,
+      clientRetries,
+      signal,
+      trace,
+      // The deadline of the request aborts `signal`.
+      deadline: { dueMs: Infinity, limitMs: Infinity },
+      onFailure: (candidate, error) => options.onFailure(requestId, candidate, error),
+      random: Math.random
+    })
+    const ask = async (candidate: ImageCandidate, signal: AbortSignal): Promise<ImageAnswer> => {
+      setCandidate(trace, candidate)
+      const { provider, deployment: { model }, wanted: { count, size, quality } } = candidate
+      return await provider.images({ request, model, count, size, quality, requestId, signal })
+    }
+    for await (const turn of turns) {
+      const { quote } = turn.candidate
+      trace.heldNano = quote.maxNano
+      if (!await turn.reserved(hold.cover(plan.model.id, quote))) continue
+      const attempt = await turn.call({ ask, tokensOf: () => 0 })
+      if (attempt !== null) return attempt
+    }
+    throw new TypeError('The turns have ended without a failure.')
   }
 
   /** The images of a request: of the generation that it joins, or of its own. */

@@ -33,30 +33,31 @@ export function createAuthenticator (
     onUse(used.record.id, now)
   }
 
-  function find (key: string): KeyRecord | Promise<KeyRecord> {
+  async function find (key: string): Promise<KeyRecord> {
     if (key === '') throw missingKey()
     const credential = readKey(key)
     if (credential === null) throw incorrectKey(key)
-    return findBy(credential, key)
+    return await findBy(credential, key)
   }
 
-  function findBy ({ id, secretSha256 }: Credential, key: string): KeyRecord | Promise<KeyRecord> {
+  async function findBy ({ id, secretSha256 }: Credential, key: string): Promise<KeyRecord> {
     const found = cache.peek(id, clock())
     const secret = secretOf(found, secretSha256)
     if (found === null || (found !== undefined && secret !== 'none')) return check(key, found, secret)
-    const loading = found === undefined ? load(id, secretSha256) : cache.reload(id)
-    return loading.then((loaded) => check(key, loaded, secretOf(loaded, secretSha256)))
+    const loaded = await (found === undefined ? load(id, secretSha256) : cache.reload(id))
+    return check(key, loaded, secretOf(loaded, secretSha256))
   }
 
   return {
     /**
-     * Returns the record of a user's key: at once if it was known to be unchanged within the last second,
-     * else as a promise. Throws, or rejects with, GatewayError 401 for an invalid key and StoreUnavailable. A
-     * key that was valid within the last minute keeps working during a database outage.
+     * The record of a user's key, from memory if it was known to be unchanged within the last second. Throws
+     * GatewayError 401 for an invalid key and StoreUnavailable. A key that was valid within the last minute
+     * keeps working during a database outage.
      */
-    authenticate (key: string): KeyRecord | Promise<KeyRecord> {
-      const found = find(key)
-      return found instanceof Promise ? found.then((record) => userOf(record, key)) : userOf(found, key)
+    async authenticate (key: string): Promise<KeyRecord> {
+      const record = await find(key)
+      if (record.role !== 'user') throw notUser(key)
+      return record
     },
 
     /** The same for an admin key. */
@@ -77,11 +78,6 @@ export function createAuthenticator (
       return await findBy(credential, '')
     }
   }
-}
-
-function userOf (record: KeyRecord, key: string): KeyRecord {
-  if (record.role !== 'user') throw notUser(key)
-  return record
 }
 
 /** Which of a key's secrets was given. */

@@ -29,8 +29,6 @@ export interface Caller {
   failed: Set<Deployment>
   /** Records the call. */
   trace: Trace
-  /** Receives what the call has thrown, once that is recorded. */
-  onFailure (error: unknown): void
 }
 
 /** How long other candidates are preferred after a 429 without a retry-after. */
@@ -64,7 +62,6 @@ export async function attempt<C extends Candidate, Answer> (
   } catch (error) {
     recordCallFailure(record, error, caller.trace)
     recordFailure(candidate.health, permit, error, caller)
-    caller.onFailure(error)
     throw error
   }
 }

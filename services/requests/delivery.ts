@@ -42,7 +42,7 @@ export function passing (
 export interface Settled { costNano: number | null, estimate: Readonly<Record<string, number>> | null }
 
 /** Settles a request. */
-export type Settle = () => Settled | Promise<Settled>
+export type Settle = () => Promise<Settled>
 
 /** The last events of a stream that has failed. */
 export type EncodeError = (error: GatewayError) => Uint8Array

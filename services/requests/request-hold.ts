@@ -3,6 +3,7 @@ import type { Payer } from '../billing/payer.ts'
 import type { Booking, JobHold } from '../billing/ledger/hold/job-holds.ts'
 import type { Hold, Ledger, Posting, Reservation } from '../billing/ledger/ledger.ts'
 import type { CostWatch } from './cost-watch.ts'
+import type { Settled } from './delivery.ts'
 import { GatewayError } from '../shared/errors.ts'
 
 interface RequestHoldsOptions {
@@ -40,6 +41,7 @@ export function createRequestHolds (options: RequestHoldsOptions): RequestHolds 
 type MaxPrice = Pick<Quote<never>, 'maxNano'>
 
 const maxQuotes = 3
+const uncharged: Settled = { costNano: null, estimate: null }
 
 interface HoldContext extends RequestHoldsOptions { watch: (written: Promise<void>) => void }
 
@@ -54,12 +56,9 @@ export class RequestHold {
   readonly #options: HoldOptions
   #hold: Hold | null = null
   #model = ''
-  #isSettled = false
+  /** What the request was charged; null: it was not settled. */
+  #settled: Promise<Settled> | null = null
   #written: Promise<void> | null = null
-  /** Resolves with the amount when an estimated charge has been passed to the ledger; null: there is none. */
-  estimated: Promise<number | null> | null = null
-  /** The counts of an estimated charge. */
-  estimatedUsage: Charge['usage'] | null = null
 
   constructor (context: HoldContext, payer: Payer, requestId: string, options: HoldOptions) {
     this.#context = context
@@ -71,44 +70,35 @@ export class RequestHold {
   /**
    * Replaces what was held for another candidate. That is released first: an account is never asked for the
    * price of two, and a failed attempt cannot be charged. Throws GatewayError 402 when the money does not
-   * suffice, 429 while it is held for others; StoreUnavailable when the database cannot be reached. Returns
-   * nothing if the node could grant it from memory.
+   * suffice, 429 while it is held for others; StoreUnavailable when the database cannot be reached.
    */
-  cover (model: string, { maxNano }: MaxPrice): void | Promise<void> {
+  async cover (model: string, { maxNano }: MaxPrice): Promise<void> {
     this.#release()
     this.#model = model
     const { ledger, newId } = this.#context
     const { chain, key } = this.#payer
     const { signal, dueMs, fresh = true } = this.#options
-    const held = ledger.reserve({ id: newId(), chain, key, amountNano: maxNano, fresh, signal, dueMs })
-    if (held instanceof Promise) return held.then(hold => { this.#hold = hold })
-    this.#hold = held
+    this.#hold = await ledger.reserve({ id: newId(), chain, key, amountNano: maxNano, fresh, signal, dueMs })
   }
 
   /**
    * Covers what `quote` returns. If that follows from the money of the account, which was spent meanwhile,
-   * covers what it returns now. Throws like `cover`; a promise only if the quote or the hold is one.
+   * covers what it returns now. Throws like `cover`, and what `quote` throws.
    */
-  coverQuote<Priced extends MaxPrice> (
-    model: string, quote: () => Priced | Promise<Priced>
-  ): Priced | Promise<Priced> {
-    const quoted = quote()
-    return quoted instanceof Promise
-      ? quoted.then(quoted => this.#coverFirst(model, quoted, quote, maxQuotes))
-      : this.#coverFirst(model, quoted, quote, maxQuotes)
-  }
-
-  #coverFirst<Priced extends MaxPrice> (
-    model: string, quoted: Priced, quote: () => Priced | Promise<Priced>, quotesLeft: number
-  ): Priced | Promise<Priced> {
-    const covering = this.cover(model, quoted)
-    if (covering === undefined) return quoted
-    return covering.then(() => quoted, async (error: unknown) => {
-      const isSpent = error instanceof GatewayError && error.status === 402
-      const next = isSpent && quotesLeft > 1 ? await quote() : quoted
-      if (next.maxNano >= quoted.maxNano) throw error
-      return await this.#coverFirst(model, next, quote, quotesLeft - 1)
-    })
+  async coverQuote<Priced extends MaxPrice> (model: string, quote: () => Promise<Priced>): Promise<Priced> {
+    let quoted = await quote()
+    for (let quotesLeft = maxQuotes - 1; ; quotesLeft--) {
+      try {
+        await this.cover(model, quoted)
+        return quoted
+      } catch (error) {
+        const isSpent = error instanceof GatewayError && error.status === 402
+        if (!isSpent || quotesLeft === 0) throw error
+        const lower = await quote()
+        if (lower.maxNano >= quoted.maxNano) throw error
+        quoted = lower
+      }
+    }
   }
 
   /** What `settle` would book; null if nothing is held. */
@@ -120,20 +110,23 @@ export class RequestHold {
   }
 
   /**
-   * Charges what `provider` answered. Returns the amount that the account is charged, in nano-USD; null
-   * while it is being estimated, when it cannot be computed, or when the request was settled before.
+   * Charges what `provider` answered; resolves with what the client is told. The cost is null if it cannot be
+   * computed, or if the request ended before. A request is settled once: later calls resolve with the same.
    */
-  settle (chargeFor: () => Charge | Promise<Charge>, provider: string | null = null): number | null {
-    if (this.#isSettled) return null
-    this.#isSettled = true
+  settle (chargeFor: () => Charge | Promise<Charge>, provider: string | null = null): Promise<Settled> {
+    this.#settled ??= this.#charge(chargeFor, provider)
+    return this.#settled
+  }
+
+  async #charge (chargeFor: () => Charge | Promise<Charge>, provider: string | null): Promise<Settled> {
     try {
-      const charge = chargeFor()
-      if (!(charge instanceof Promise)) return this.#book(charge, provider)
-      this.estimated = charge.then(charge => this.#book(charge, provider)).catch(error => this.#giveUp(error))
+      const charge = await chargeFor()
+      const estimate = charge.isUsageEstimated === true ? charge.usage : null
+      return { costNano: this.#book(charge, provider), estimate }
     } catch (error) {
       this.#giveUp(error)
+      return uncharged
     }
-    return null
   }
 
   /**
@@ -141,8 +134,8 @@ export class RequestHold {
    * client does not get. Does nothing if the request was settled before.
    */
   suspend (chargeFor: () => Charge, provider: string): void {
-    if (this.#isSettled || this.#hold === null) return
-    this.#isSettled = true
+    if (this.#settled !== null || this.#hold === null) return
+    this.#settled = Promise.resolve(uncharged)
     try {
       this.#context.watch(this.#hold.suspend(this.#posting(chargeFor(), provider)))
     } catch (error) {
@@ -157,12 +150,11 @@ export class RequestHold {
 
   /** Releases the hold unless it was settled. */
   end (): void {
-    if (!this.#isSettled) this.#release()
-    this.#isSettled = true
+    if (this.#settled === null) this.#release()
+    this.#settled ??= Promise.resolve(uncharged)
   }
 
   #book (charge: Charge, provider: string | null): number {
-    if (charge.estimated) this.estimatedUsage = charge.usage
     if (this.#hold === null) return 0
     this.#written = this.#hold.settle(this.#posting(charge, provider))
     this.#context.watch(this.#written)
@@ -178,10 +170,9 @@ export class RequestHold {
   }
 
   /** A charge that cannot be computed must not keep the hold. */
-  #giveUp (error: unknown): null {
+  #giveUp (error: unknown): void {
     this.#context.onError(error)
     this.#release()
-    return null
   }
 
   #release (): void {

@@ -122,7 +122,7 @@ async function replay (
   const free = { costNano: 0, estimate: null }
   const { native } = delivery
   if (cached.isNative && native !== undefined) {
-    if (cached.kind === 'events') return await native.stream(headers, eventsOf(cached.bytes), () => free)
+    if (cached.kind === 'events') return await native.stream(headers, eventsOf(cached.bytes), async () => free)
     const text = Buffer.from(cached.bytes).toString()
     return await native.json(headers, JSON.parse(text), text, free)
   }

@@ -47,8 +47,8 @@ const plants: readonly Plant[] = [
     name: 'a hold that stays open',
     changes: [{
       file: 'services/requests/request-hold.ts',
-      find: 'if (!this.#isSettled) this.#release()\n',
-      replace: 'if (!this.#isSettled && Math.random() < 0.9) this.#release()\n'
+      find: 'if (this.#settled === null) this.#release()\n',
+      replace: 'if (this.#settled === null && Math.random() < 0.9) this.#release()\n'
     }],
     finds: /a hold stays open/
   },
@@ -100,8 +100,8 @@ const plants: readonly Plant[] = [
     name: 'a settlement that is lost',
     changes: [{
       file: 'services/requests/request-hold.ts',
-      find: '    this.#isSettled = true\n    try {\n      const charge = chargeFor()',
-      replace: '    this.#isSettled = true\n    if (this.#requestId.endsWith("7")) this.#release()\n    try {\n      const charge = chargeFor()'
+      find: '    this.#settled ??= this.#charge(chargeFor, provider)\n',
+      replace: '    if (this.#requestId.endsWith("7")) this.#release()\n    this.#settled ??= this.#charge(chargeFor, provider)\n'
     }],
     finds: /no entry for an answer|says it costs|a hold stays open|: 500 /
   },

@@ -128,8 +128,9 @@ t.test('without reported usage, an estimate of the prompt and of what was delive
   const { chargeFor } = await quoteChat(sale())
   const delivered = report(null)
   delivered.delivered.takeText('Hello, world!')
+  const usage = { prompt: 8, completion: 4 }
   t.same(await chargeFor(delivered),
-    { amountNano: 8 * 1000 + 4 * 4000, usage: { prompt: 8, completion: 4 }, estimated: true })
+    { amountNano: 8 * 1000 + 4 * 4000, usage, estimated: true, isUsageEstimated: true })
 })
 
 t.test('what the operator pays stands beside the charge: by the cost price, and as reported', async t => {

@@ -21,7 +21,7 @@ async function call (
       return 'hello'
     },
     tokensOf: () => outcome instanceof Error ? 0 : outcome
-  }, { failed: new Set(), trace: createTrace(), onFailure: () => {}, ...more })
+  }, { failed: new Set(), trace: createTrace(), ...more })
 }
 
 /** Failures in a row until the breaker opens; null if it has not after 50. */

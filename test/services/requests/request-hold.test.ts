@@ -27,7 +27,7 @@ t.test('a request is charged what it cost, and the rest is released', async t =>
   const { ledger, hold } = createTest()
   await hold.cover('a/model', { maxNano: 100 })
   t.equal(ledger.heldNano, 100)
-  t.equal(hold.settle(() => charge(60), 'own'), 60)
+  t.match(await hold.settle(() => charge(60), 'own'), { costNano: 60, estimate: null })
   hold.end()
   t.same(ledger.events, ['hold 100', 'settle 60'])
   const booked = { amountNano: 60, ref: 'req-1', model: 'a/model', usage: { prompt: 1 }, estimated: false }
@@ -37,14 +37,14 @@ t.test('a request is charged what it cost, and the rest is released', async t =>
 t.test('a request that costs more than its hold is charged the hold', async t => {
   const { ledger, hold } = createTest()
   await hold.cover('a/model', { maxNano: 100 })
-  t.equal(hold.settle(() => charge(101)), 100)
+  t.match(await hold.settle(() => charge(101)), { costNano: 100 })
   t.same(ledger.events, ['hold 100', 'settle 101'], 'the ledger books the excess')
 })
 
 t.test('a free candidate holds nothing and is charged nothing', async t => {
   const { ledger, hold } = createTest()
   await hold.cover('free', { maxNano: 0 })
-  t.equal(hold.settle(() => charge(5)), 0)
+  t.match(await hold.settle(() => charge(5)), { costNano: 0 })
   t.same(ledger.events, ['hold 0', 'settle 5'], 'the ledger books the excess')
 })
 
@@ -52,7 +52,7 @@ t.test('another candidate replaces the hold: the first is released before the se
   const { ledger, hold } = createTest(100)
   await hold.cover('a/model', { maxNano: 100 })
   await hold.cover('b/model', { maxNano: 80 })
-  t.equal(hold.settle(() => charge(90)), 80, 'the second hold bounds the charge')
+  t.match(await hold.settle(() => charge(90)), { costNano: 80 }, 'the second hold bounds the charge')
   t.same(ledger.events, ['hold 100', 'release 100', 'hold 80', 'settle 90'])
   t.match(ledger.postings, [{ model: 'b/model' }])
 })
@@ -80,8 +80,8 @@ t.test('a price that follows from the money of the account is asked for again wh
 t.test('a request is settled once', async t => {
   const { ledger, hold } = createTest()
   await hold.cover('a/model', { maxNano: 100 })
-  t.equal(hold.settle(() => charge(60)), 60)
-  t.equal(hold.settle(() => charge(70)), null)
+  t.match(await hold.settle(() => charge(60)), { costNano: 60 })
+  t.match(await hold.settle(() => charge(70)), { costNano: 60 }, 'with the same outcome')
   t.same(ledger.events, ['hold 100', 'settle 60'])
 })
 
@@ -90,7 +90,7 @@ t.test('the end releases what was not settled, and nothing is charged after it',
   await hold.cover('a/model', { maxNano: 100 })
   hold.end()
   hold.end()
-  t.equal(hold.settle(() => charge(60)), null)
+  t.match(await hold.settle(() => charge(60)), { costNano: null })
   t.same(ledger.events, ['hold 100', 'release 100'])
 })
 
@@ -98,11 +98,11 @@ t.test('an estimate is charged when it is known; until then the money stays held
   const { ledger, hold } = createTest()
   await hold.cover('a/model', { maxNano: 100 })
   const estimate = Promise.withResolvers<Charge>()
-  t.equal(hold.settle(() => estimate.promise), null)
+  const settling = hold.settle(() => estimate.promise)
   hold.end()
   t.equal(ledger.heldNano, 100)
-  estimate.resolve(charge(40, true))
-  await settled()
+  estimate.resolve({ ...charge(40, true), isUsageEstimated: true })
+  t.match(await settling, { costNano: 40, estimate: { prompt: 1 } })
   t.same(ledger.events, ['hold 100', 'settle 40'])
   t.match(ledger.postings, [{ estimated: true }])
 })
@@ -112,9 +112,8 @@ t.test('a charge that cannot be computed is reported and releases the hold', asy
   for (const chargeFor of [(): never => { throw wrong }, () => Promise.reject(wrong)]) {
     const { ledger, errors, hold } = createTest()
     await hold.cover('a/model', { maxNano: 100 })
-    t.equal(hold.settle(chargeFor), null)
+    t.match(await hold.settle(chargeFor), { costNano: null })
     hold.end()
-    await settled()
     t.same(errors, [wrong])
     t.same(ledger.events, ['hold 100', 'release 100'])
   }
@@ -123,7 +122,7 @@ t.test('a charge that cannot be computed is reported and releases the hold', asy
 t.test('a cost that the ledger does not accept is reported and releases the hold', async t => {
   const { ledger, errors, hold } = createTest()
   await hold.cover('a/model', { maxNano: 100 })
-  t.equal(hold.settle(() => charge(NaN)), null)
+  t.match(await hold.settle(() => charge(NaN)), { costNano: null })
   t.match(errors, [{ name: 'RangeError' }])
   t.same(ledger.events, ['hold 100', 'release 100'])
 })
@@ -135,7 +134,7 @@ t.test('a write that fails for several requests is reported once', async t => {
   for (const id of ['one', 'two']) {
     const hold = holds(payer, id)
     await hold.cover('a/model', { maxNano: 10 })
-    hold.settle(() => charge(1))
+    await hold.settle(() => charge(1))
   }
   await settled()
   t.same(errors, [wrong])
@@ -165,7 +164,7 @@ t.test('who waits for a charge to be written is told of no failure, which the op
   await hold.cover('a/model', { maxNano: 100 })
   const { promise, reject } = Promise.withResolvers<void>()
   ledger.written = promise
-  hold.settle(() => charge(60))
+  await hold.settle(() => charge(60))
   let isWritten = false
   const written = hold.written().then(() => { isWritten = true })
   await settled()

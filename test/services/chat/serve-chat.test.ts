@@ -3,7 +3,7 @@ import type { ChatCompletionRequest } from '../../../schemas/openai/chat-complet
 import { modelFromCatalogue } from '../../../services/config/catalogue/models.ts'
 import type { RequestsConfig } from '../../../services/config/catalogue/types.ts'
 import type { AutoModel } from '../../../services/chat/auto-model.ts'
-import { createChat } from '../../../services/chat/chat.ts'
+import { createChat } from '../../../services/chat/serve-chat.ts'
 import type { Native } from '../../../services/chat/types.ts'
 import { breakerDefaults } from '../../../services/config/defaults.ts'
 import { createDeployments } from '../../../services/models/deployments/deployments.ts'

@@ -2,9 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { requestsDefaults } from '../../../services/config/defaults.ts'
 import { insufficientQuota } from '../../../services/billing/ledger/errors.ts'
+import type { Attempt, Call } from '../../../services/requests/attempt.ts'
 import type { Candidate } from '../../../services/requests/candidates.ts'
 import { createTrace } from '../../../services/requests/trace.ts'
-import { RequestDeadline, tryCandidates, type RetryLimits, type Search } from '../../../services/requests/try-candidates.ts'
+import { RequestDeadline } from '../../../services/requests/deadline.ts'
+import { failover, type RetryLimits, type Search } from '../../../services/requests/failover.ts'
 import type { GatewayError, UpstreamError } from '../../../services/shared/errors.ts'
 import { StoreUnavailable } from '../../../services/store/store.ts'
 import { rejection } from '../../thrown.ts'
@@ -14,13 +16,27 @@ import { runningMs } from '../../running-time.ts'
 const quick: RetryLimits = { ...limits, backoffMs: 1, retries: 1 }
 const shortage = insufficientQuota({ of: 'account', balanceNano: 0, heldNano: 0, neededNano: 1 })
 
+interface Requested extends Search<Candidate>, Call<Candidate, string> {
+  cover (candidate: Candidate): Promise<void>
+}
+
+/** Serves a request as the use cases do. */
+async function serve ({ cover, ask, tokensOf, ...search }: Requested): Promise<Attempt<Candidate, string>> {
+  for await (const turn of failover(search)) {
+    if (!await turn.reserved(cover(turn.candidate))) continue
+    const attempt = await turn.call({ ask, tokensOf })
+    if (attempt !== null) return attempt
+  }
+  throw new TypeError('The turns have ended without a failure.')
+}
+
 type Step = UpstreamError | string | ((signal: AbortSignal) => Promise<string>)
 
 /**
  * Lets each candidate answer its steps in turn, the last one again and again: an error is thrown, a text
  * answered. `events` has what was called, by the candidate's place.
  */
-function createTest (steps: readonly (readonly Step[])[], more: Partial<Search<Candidate, string>> = {}) {
+function createTest (steps: readonly (readonly Step[])[], more: Partial<Requested> = {}) {
   const candidates = steps.map(() => candidate())
   const events: string[] = []
   const failures: UpstreamError[] = []
@@ -28,7 +44,7 @@ function createTest (steps: readonly (readonly Step[])[], more: Partial<Search<C
   const placeOf = (one: Candidate) => candidates.indexOf(one)
   const [first = candidate()] = candidates
   const trace = createTrace()
-  const search: Search<Candidate, string> = {
+  const search: Requested = {
     plan: { model: first.model, asked: candidates, fallbacks: () => [] },
     limits: quick,
     key: 'key',
@@ -62,7 +78,7 @@ const withFallbacks = ([first, ...others]: readonly Candidate[]) => ({
 
 t.test('the money is held before the call, and the first answer is taken', async t => {
   const { search, events, trace, candidates } = createTest([['hello'], ['other']])
-  t.match(await tryCandidates(search), { candidate: candidates[0], answer: 'hello' })
+  t.match(await serve(search), { candidate: candidates[0], answer: 'hello' })
   t.same(events, ['cover 0', 'ask 0'])
   t.equal(trace.attempts, 1)
 })
@@ -70,7 +86,7 @@ t.test('the money is held before the call, and the first answer is taken', async
 t.test('after a failure the other deployments are called, then the fallbacks', async t => {
   const { search, asked, failures, trace, candidates } = createTest(
     [[failure('auth', { status: 401 })], [failure('quota', { status: 402 })], ['hello']])
-  t.match(await tryCandidates({ ...search, plan: withFallbacks(candidates) }), { answer: 'hello' })
+  t.match(await serve({ ...search, plan: withFallbacks(candidates) }), { answer: 'hello' })
   t.same(asked(), [0, 1, 2], 'what refuses alone is not called again')
   t.same(failures.map(({ kind }) => kind), ['auth', 'quota'])
   t.equal(trace.attempts, 3)
@@ -78,13 +94,13 @@ t.test('after a failure the other deployments are called, then the fallbacks', a
 
 t.test('each is called again after a backoff, and the failure that helps most is thrown', async t => {
   const { search, asked } = createTest([[failure('network', {}, 'no')], [failure('rate', { status: 429 })]])
-  t.match(await rejection(tryCandidates(search)), { kind: 'rate' })
+  t.match(await rejection(serve(search)), { kind: 'rate' })
   t.same(asked().toSorted(), [0, 0, 1, 1])
 })
 
 t.test('a request whose first candidate cannot be paid is refused before any call', async t => {
   const { search, events } = createTest([['hello'], ['other']], { cover: async () => { throw shortage } })
-  t.match(await rejection(tryCandidates(search)), { status: 402 })
+  t.match(await rejection(serve(search)), { status: 402 })
   t.same(events, [])
 })
 
@@ -95,48 +111,48 @@ t.test('a later candidate that cannot be paid is passed over for good', async t 
     covered.push(candidates.indexOf(one))
     if (one === candidates[1]) throw shortage
   }
-  t.match(await tryCandidates({ ...search, cover }), { answer: 'hello' })
+  t.match(await serve({ ...search, cover }), { answer: 'hello' })
   t.same(asked(), [0, 0])
   t.same(covered, [0, 1, 0])
 
   const failing = createTest([[failure('overloaded')], ['dear']])
   const coverFirst = async (one: Candidate) => { if (one !== failing.candidates[0]) throw shortage }
-  t.match(await rejection(tryCandidates({ ...failing.search, cover: coverFirst })), { kind: 'overloaded' }, 'and hides no failure')
+  t.match(await rejection(serve({ ...failing.search, cover: coverFirst })), { kind: 'overloaded' }, 'and hides no failure')
 })
 
 t.test('a database that is away ends the request, also for a later candidate', async t => {
   const away = new StoreUnavailable(new Error('away'))
   const { search, candidates, asked } = createTest([[failure('overloaded')], ['other']])
   const cover = async (one: Candidate) => { if (one !== candidates[0]) throw away }
-  await t.rejects(tryCandidates({ ...search, cover }), away)
+  await t.rejects(serve({ ...search, cover }), away)
   t.same(asked(), [0])
 })
 
 t.test('a request that no deployment would take is not tried elsewhere', async t => {
   const { search, asked } = createTest([[failure('bad_request', { status: 400 })], ['other']])
-  t.match(await rejection(tryCandidates(search)), { kind: 'bad_request' })
+  t.match(await rejection(serve(search)), { kind: 'bad_request' })
   t.same(asked(), [0])
 })
 
 t.test('what a fallback cannot take goes to the next fallback', async t => {
   const { search, candidates, asked } = createTest(
     [[failure('not_found', { status: 404 })], [failure('too_large', { status: 400 })], ['hello']])
-  t.match(await tryCandidates({ ...search, plan: withFallbacks(candidates) }), { answer: 'hello' })
+  t.match(await serve({ ...search, plan: withFallbacks(candidates) }), { answer: 'hello' })
   t.same(asked(), [0, 1, 2])
 })
 
 t.test('a call that may have been charged is repeated only if the operator allows it', async t => {
   const unsure = () => createTest([[failure('network', {}, 'maybe')], ['hello']])
   const one = unsure()
-  t.match(await rejection(tryCandidates({ ...one.search, limits: { ...quick, retryUnsure: false } })), { kind: 'network' })
+  t.match(await rejection(serve({ ...one.search, limits: { ...quick, retryUnsure: false } })), { kind: 'network' })
   t.same(one.asked(), [0])
   const other = unsure()
-  t.match(await tryCandidates({ ...other.search, limits: { ...quick, retryUnsure: true } }), { answer: 'hello' })
+  t.match(await serve({ ...other.search, limits: { ...quick, retryUnsure: true } }), { answer: 'hello' })
 })
 
 t.test('what is no failure of a provider is thrown at once', async t => {
   const { search, asked, failures } = createTest([[async () => { throw new TypeError('a bug') }], ['other']])
-  await t.rejects(tryCandidates(search), TypeError)
+  await t.rejects(serve(search), TypeError)
   t.same(asked(), [0])
   t.same(failures, [])
 })
@@ -144,7 +160,7 @@ t.test('what is no failure of a provider is thrown at once', async t => {
 t.test('a wait that would pass the deadline is not begun', async t => {
   const { search, asked } = createTest([[failure('rate', { status: 429, retryAfterMs: 1900 })]])
   const [startedMs, beganMs] = [performance.now(), runningMs()]
-  t.match(await rejection(tryCandidates({ ...search, deadline: { dueMs: startedMs + 1000, limitMs: 1000 } })), { kind: 'rate' })
+  t.match(await rejection(serve({ ...search, deadline: { dueMs: startedMs + 1000, limitMs: 1000 } })), { kind: 'rate' })
   t.same(asked(), [0])
   t.ok(runningMs() - beganMs < 1000)
 })
@@ -152,7 +168,7 @@ t.test('a wait that would pass the deadline is not begun', async t => {
 t.test('a deadline that is over before the first call is answered with 504', async t => {
   const { search, asked } = createTest([['too late']])
   const deadline = { dueMs: performance.now(), limitMs: 1 }
-  t.match(await rejection(tryCandidates({ ...search, deadline })), { status: 504, code: 'deadline_exceeded', message: /1 ms/ })
+  t.match(await rejection(serve({ ...search, deadline })), { status: 504, code: 'deadline_exceeded', message: /1 ms/ })
   t.same(asked(), [])
 })
 
@@ -161,7 +177,7 @@ t.test('a client that disconnects during a wait ends the request', async t => {
   const { search, asked } = createTest([[failure('rate', { status: 429, retryAfterMs: 1900 })]], {
     signal: leaving.signal, onFailure: () => { setImmediate(() => leaving.abort()) }
   })
-  t.match(await rejection(tryCandidates(search)), { kind: 'aborted', sent: 'no' })
+  t.match(await rejection(serve(search)), { kind: 'aborted', sent: 'no' })
   t.same(asked(), [0])
 })
 
@@ -169,7 +185,7 @@ t.test('when all circuit breakers are open, the last way is called, and its answ
   const { search, trace, candidates } = createTest([['hello']])
   const [only = candidate()] = candidates
   only.health.breaker.trip(performance.now())
-  t.match(await tryCandidates(search), { answer: 'hello' })
+  t.match(await serve(search), { answer: 'hello' })
   t.equal(trace.attempts, 1)
   t.equal(only.health.breaker.state(performance.now()), 'ready')
 })
@@ -182,9 +198,9 @@ t.test('when too many requests try the last way, the others wait for one of them
   const nowMs = performance.now()
   const permits = ['key', 'key', 'other'].map(key => breaker.acquire(nowMs, key, true))
   const impatient = { limits: { ...quick, retries: 0 } }
-  t.match(await rejection(tryCandidates({ ...search, ...impatient })), { status: 503, code: 'model_unavailable' })
+  t.match(await rejection(serve({ ...search, ...impatient })), { status: 503, code: 'model_unavailable' })
   t.same(events.filter(event => event.startsWith('ask')), [])
-  const answered = tryCandidates({ ...search, limits: { ...quick, backoffMs: 20 } })
+  const answered = serve({ ...search, limits: { ...quick, backoffMs: 20 } })
   const [first = null] = permits
   if (first !== null) breaker.release(first)
   t.match(await answered, { answer: 'hello' })
@@ -194,7 +210,7 @@ t.test('a client that retries by itself gets fewer calls', async t => {
   for (const [clientRetries, calls] of [[null, 8], [0, 4], [1, 1], [2, 1]] as const) {
     const list = Array.from({ length: 20 }, () => [failure('overloaded')])
     const { search, asked } = createTest(list, { clientRetries })
-    t.match(await rejection(tryCandidates(search)), { kind: 'overloaded' })
+    t.match(await rejection(serve(search)), { kind: 'overloaded' })
     t.equal(asked().length, calls)
   }
 })
@@ -202,19 +218,19 @@ t.test('a client that retries by itself gets fewer calls', async t => {
 t.test('a failure says whether its retry-after was waited out', async t => {
   const asks = [failure('rate', { status: 429, retryAfterMs: 300 })]
   const waits = createTest([asks])
-  t.match(await rejection(tryCandidates(waits.search)), { kind: 'rate', details: { retryAfterMs: 300, hasWaited: true } })
+  t.match(await rejection(serve(waits.search)), { kind: 'rate', details: { retryAfterMs: 300, hasWaited: true } })
   t.same(waits.asked(), [0, 0])
   const long = createTest([[failure('rate', { status: 429, retryAfterMs: 9000 })]])
-  t.match(await rejection(tryCandidates(long.search)), { details: { hasWaited: undefined } })
+  t.match(await rejection(serve(long.search)), { details: { hasWaited: undefined } })
   const repeated = { ...long.search, clientRetries: 1 }
-  t.match(await rejection(tryCandidates(repeated)), { details: { hasWaited: true } })
+  t.match(await rejection(serve(repeated)), { details: { hasWaited: true } })
 })
 
 t.test('a circuit breaker that opens while the money is held counts as no attempt', async t => {
   const { search, candidates, trace, asked } = createTest([['never'], ['hello']], {
     cover: async one => { if (one === candidates[0]) one.health.breaker.trip(performance.now()) }
   })
-  t.match(await tryCandidates(search), { answer: 'hello' })
+  t.match(await serve(search), { answer: 'hello' })
   t.same(asked(), [1])
   t.equal(trace.attempts, 1)
 })
@@ -226,7 +242,7 @@ t.test('beside a slow deployment another one of the same price is called, under 
     return await sleep(10_000, 'late', { signal }).catch(() => { throw failure('aborted', {}, 'yes') })
   }
   const { search, events, trace, candidates } = createTest([[slow], ['fast']])
-  const answered = await tryCandidates({ ...search, limits: { ...quick, hedgeAfterMs: 5 } })
+  const answered = await serve({ ...search, limits: { ...quick, hedgeAfterMs: 5 } })
   t.match([answered.candidate, answered.answer], [candidates[1], 'fast'])
   t.same(events, ['cover 0', 'ask 0', 'ask 1'])
   t.equal(trace.attempts, 2)
@@ -267,11 +283,11 @@ t.test('a conversation stays with its candidate, and is not identified where the
   let identified = 0
   const conversation = (): string => `key ${identified++ < 0}`
   const alone = createTest([['hello']], { conversation })
-  await tryCandidates(alone.search)
+  await serve(alone.search)
   t.equal(identified, 0)
   const several = createTest([['a'], ['b'], ['c'], ['d']], { conversation, random: Math.random })
   const found = new Set<string>()
-  for (let turn = 0; turn < 20; turn++) found.add((await tryCandidates(several.search)).answer)
+  for (let turn = 0; turn < 20; turn++) found.add((await serve(several.search)).answer)
   t.equal(found.size, 1)
   t.ok(identified > 0)
 })

@@ -1,0 +1,110 @@
+import { isDeepStrictEqual } from 'node:util'
+import { quoteChat, type AnswerLengths, type ChatQuote } from '../billing/chat-quote.ts'
+import { leastMeans, type TokenLimits } from '../billing/max-cost.ts'
+import type { Ledger } from '../billing/ledger/ledger.ts'
+import type { ChatProvider } from '../providers/provider.ts'
+import { hasOutput, isCounted } from '../providers/report.ts'
+import { isAbandoned } from '../requests/attempt.ts'
+import { tokenLimitsOf, type Candidate } from '../requests/candidates.ts'
+import type { Settled } from '../requests/delivery.ts'
+import type { RequestHold } from '../requests/request-hold.ts'
+import { noteExcess } from './context-window.ts'
+import type { ChatPlan } from './plan-chat.ts'
+import { extrasOf, type Extras } from './request-checks.ts'
+import type { AnyRequest, Native } from './types.ts'
+
+interface ReservationOptions {
+  hold: RequestHold
+  ledger: Pick<Ledger, 'means'>
+  lengths: AnswerLengths
+  /** What the client's own API asks for beside what the chat request says. */
+  extras: Native['extras']
+  /** Whether a stream that broke off is charged for its text, before its usage has come. */
+  chargesBroken: boolean
+}
+
+/** What decides how much is reserved for a candidate, beside its price. */
+type Terms = Extras & TokenLimits
+
+/**
+ * The money of one chat request: `cover` reserves the most that a candidate may cost, `settle` charges what
+ * was delivered, `end` releases what was not charged.
+ */
+export class ChatReservation {
+  readonly #planned: ChatPlan<AnyRequest>
+  readonly #options: ReservationOptions
+  #candidate: Candidate<ChatProvider> | null = null
+  #quote: ChatQuote | null = null
+  #terms: Terms | null = null
+
+  constructor (planned: ChatPlan<AnyRequest>, options: ReservationOptions) {
+    this.#planned = planned
+    this.#options = options
+  }
+
+  /** The candidate that the money is reserved for; null: none. */
+  get candidate (): Candidate<ChatProvider> | null { return this.#candidate }
+
+  /** What is reserved for it. */
+  get quote (): ChatQuote | null { return this.#quote }
+
+  /** Reserves what a candidate may cost, unless just that is reserved. Throws like `RequestHold.cover`. */
+  async cover (candidate: Candidate<ChatProvider>): Promise<void> {
+    const { incoming: { request, payer, trace }, auto, prompt } = this.#planned
+    const { hold, ledger, lengths, extras } = this.#options
+    const { model, price } = candidate
+    const limits = tokenLimitsOf(candidate)
+    const terms = { ...extrasOf(request, candidate), ...extras?.(candidate), ...limits }
+    const last = this.#candidate
+    if (last?.model === model && last.price === price && isDeepStrictEqual(terms, this.#terms)) return
+    this.#candidate = null
+    this.#quote = null
+    this.#terms = terms
+    const quote = await hold.coverQuote(model.id, async () => await quoteChat({
+      ...terms,
+      limits,
+      request,
+      prompt,
+      model,
+      price,
+      means: async () => await leastMeans(ledger, payer.chain),
+      lengths,
+      ceilingNano: auto?.ceilingNano ?? null,
+      bestPrice: auto?.bestPrice ?? null
+    }))
+    this.#candidate = candidate
+    this.#quote = quote
+    trace.heldNano = quote.maxNano
+  }
+
+  /** Another one at the same price has answered. */
+  moveTo (candidate: Candidate<ChatProvider>): void {
+    this.#candidate = candidate
+  }
+
+  /**
+   * Charges what was delivered, and resolves with what the client is told. Nothing is charged for a stream
+   * that the provider or a closing gateway ended before its first text, or before its usage if the operator
+   * says so.
+   */
+  async settle (): Promise<Settled> {
+    const { incoming: { request, trace, signal } } = this.#planned
+    const { hold, chargesBroken } = this.#options
+    const { report, failure } = trace
+    const quote = this.#quote
+    const candidate = this.#candidate
+    const uncharged = { costNano: trace.costNano, estimate: null }
+    if (quote === null || report === null) return uncharged
+    const isBroken = failure !== null && !isAbandoned(signal)
+    if (isBroken && !(chargesBroken ? hasOutput(report) : isCounted(report))) return uncharged
+    const settled = await hold.settle(() => quote.chargeFor(report, candidate?.cost), trace.provider)
+    trace.costNano = settled.costNano
+    if (candidate !== null) noteExcess(candidate, request, quote, report)
+    return settled
+  }
+
+  /** Releases the money unless it was settled. */
+  end (): void {
+    this.#options.hold.end()
+  }
+}

@@ -1,0 +1,54 @@
+import type { RequestsConfig } from '../config/catalogue/types.ts'
+import { GatewayError } from '../shared/errors.ts'
+import { Deadlines, type Watched } from '../shared/timers.ts'
+import type { Incoming } from './incoming.ts'
+
+/** When a request must be answered. */
+export interface Deadline {
+  /** On the clock of `performance.now()`. */
+  readonly dueMs: number
+  /** How long after its arrival that is. */
+  readonly limitMs: number
+}
+
+const deadlines = new Deadlines()
+
+/**
+ * Gives a request up with 504 at its deadline, until `stop` is called: at the client's or that of the
+ * operator, whichever is earlier. A stream that has begun has a later one of the operator.
+ */
+export class RequestDeadline implements Deadline, Watched {
+  slot = -1
+  dueMs: number
+  limitMs: number
+  readonly #incoming: Pick<Incoming<unknown>, 'giveUp' | 'deadlineMs'>
+  readonly #streamMs: number
+  #error = GatewayError.deadlineExceeded
+
+  constructor (
+    incoming: Pick<Incoming<unknown>, 'giveUp' | 'deadlineMs'>,
+    { deadlineMs, streamMs }: Pick<RequestsConfig, 'deadlineMs' | 'streamMs'>
+  ) {
+    this.#incoming = incoming
+    this.#streamMs = streamMs
+    this.limitMs = Math.min(incoming.deadlineMs ?? Infinity, deadlineMs)
+    this.dueMs = performance.now() + this.limitMs
+    deadlines.add(this)
+  }
+
+  /** Call once the first event of a stream has come. */
+  streamBegan (): void {
+    const arrivedMs = this.dueMs - this.limitMs
+    this.limitMs = Math.min(this.#incoming.deadlineMs ?? Infinity, this.#streamMs)
+    this.dueMs = arrivedMs + this.limitMs
+    this.#error = GatewayError.streamDeadlineExceeded
+  }
+
+  onDeadline (): void {
+    this.#incoming.giveUp(this.#error(this.limitMs))
+  }
+
+  stop (): void {
+    deadlines.delete(this)
+  }
+}

@@ -1,0 +1,240 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { RequestsConfig } from '../config/catalogue/types.ts'
+import type { Deployment } from '../models/deployments/deployments.ts'
+import { GatewayError, UpstreamError } from '../shared/errors.ts'
+import { attempt, CallCounts, type Attempt, type Call } from './attempt.ts'
+import { conversationOrder, weightedOrder, type Candidate, type Plan } from './candidates.ts'
+import { afterWaiting, isUnsure, meaningOf, mostTelling, unavailable } from './classify-failure.ts'
+import type { Deadline } from './deadline.ts'
+import { hedge } from './hedge.ts'
+import { SilentProvider, withPatience } from './patience.ts'
+import { RetrySchedule, type ScheduledTry } from './retry-schedule.ts'
+import type { Trace } from './trace.ts'
+
+/** How often a deployment is called again, and when a second one is called beside a slow one. */
+export type RetryLimits = Pick<
+  RequestsConfig, 'retries' | 'backoffMs' | 'maxRetryAfterMs' | 'retryUnsure' | 'hedgeAfterMs'
+>
+
+/** A request and the candidates that may answer it. */
+export interface Search<C extends Candidate> {
+  plan: Plan<C>
+  limits: RetryLimits
+  /** Id of the API key. */
+  key: string
+  /** How often the client has sent the request before; null if it does not say. */
+  clientRetries: number | null
+  /** Whether the client still waits: no further call begins once it has aborted. */
+  signal: AbortSignal
+  /** Aborts the running calls; by default that is `signal` too. */
+  callSignal?: AbortSignal
+  trace: Trace
+  deadline: Deadline
+  onFailure (candidate: C, error: UpstreamError): void
+  /** In [0, 1). */
+  random: () => number
+  /** How long a candidate may be silent while another provider could answer, in ms; null: any time. */
+  patience?: ((candidate: C) => number | null) | undefined
+  /** Identifies the conversation, which stays with its deployment; absent: the order is random. */
+  conversation?: () => string
+}
+
+/** One candidate in its turn: reserve what it may cost, then call it. */
+interface Turn<C extends Candidate> {
+  readonly candidate: C
+  /**
+   * Waits for the reservation. Resolves with false if a candidate after the first was refused: the next one
+   * may cost less. Throws what `reserving` rejects with otherwise, and UpstreamError `aborted`.
+   */
+  reserved (reserving: Promise<unknown>): Promise<boolean>
+  /**
+   * Calls the candidate, and a second one at the same price beside it if hedging is on. Null: it failed, or
+   * its circuit breaker is open, and the next one may do better. Throws UpstreamError when none would.
+   */
+  call<Answer> (call: Call<C, Answer>): Promise<Attempt<C, Answer> | null>
+}
+
+/**
+ * The most upstream calls of one request: of one without a header by which its client counts its own retries,
+ * of the first one of a client that retries by itself, and of each of its retries. With the two retries of
+ * OpenAI's SDKs that makes six.
+ */
+const maxCalls = { unknown: 8, first: 4, retry: 1 }
+
+function callLimit ({ clientRetries, limits }: Pick<Search<Candidate>, 'clientRetries' | 'limits'>): number {
+  if (clientRetries === null) return Math.max(maxCalls.unknown, limits.retries + 1)
+  return clientRetries === 0 ? maxCalls.first : maxCalls.retry
+}
+
+/**
+ * The candidates in their turns, until the caller stops because one has answered: first each once, at another
+ * provider if there is one, then again after a backoff. When none is left, throws the failure that helps the
+ * client most: UpstreamError, or GatewayError if none was called.
+ */
+export async function * failover<C extends Candidate> (search: Search<C>): AsyncGenerator<Turn<C>, void> {
+  const { plan, limits, random, deadline, signal, key } = search
+  const order = (candidates: readonly C[]) => orderOf(candidates, search)
+  const schedule = new RetrySchedule({ plan, limits, order, random, key })
+  const callsLeft = callLimit(search)
+  const state: State = { failures: [], failed: new Set(), callsLeft, calls: new CallCounts() }
+  try {
+    for (let isFirst = true; state.callsLeft > 0; isFirst = false) {
+      const nowMs = performance.now()
+      const next = schedule.next(nowMs)
+      if (next === null || nowMs + next.waitMs >= deadline.dueMs) break
+      if (next.waitMs > 0) await pause(next.waitMs, signal)
+      yield {
+        candidate: next.candidate,
+        reserved: reserving => reserved(reserving, isFirst, { search, schedule, next }),
+        call: call => callInTurn(call, { search, schedule, next, state })
+      }
+    }
+    throw failureOf(search, schedule, state)
+  } finally {
+    state.calls.end()
+  }
+}
+
+/** A single candidate needs no hash of the conversation. */
+function orderOf<C extends Candidate> (
+  candidates: readonly C[], { conversation, random }: Pick<Search<C>, 'conversation' | 'random'>
+): readonly C[] {
+  if (candidates.length < 2) return candidates
+  if (conversation === undefined) return weightedOrder(candidates, random)
+  return conversationOrder(candidates, conversation(), performance.now())
+}
+
+interface State {
+  failures: UpstreamError[]
+  /** The deployments that have failed. */
+  failed: Set<Deployment>
+  callsLeft: number
+  calls: CallCounts
+}
+
+interface Context<C extends Candidate> {
+  search: Search<C>
+  schedule: RetrySchedule<C>
+  next: ScheduledTry<C>
+  state: State
+}
+
+async function reserved<C extends Candidate> (
+  reserving: Promise<unknown>, isFirst: boolean, { search: { signal }, schedule, next }: Omit<Context<C>, 'state'>
+): Promise<boolean> {
+  try {
+    await reserving
+  } catch (error) {
+    // The first refusal ends the request; a later one rules the candidate out.
+    if (isFirst || !(error instanceof GatewayError)) throw error
+    if (signal.aborted) throw abortedBefore(signal.reason)
+    schedule.drop(next.candidate)
+    return false
+  }
+  if (signal.aborted) throw abortedBefore(signal.reason)
+  return true
+}
+
+async function callInTurn<C extends Candidate, Answer> (
+  call: Call<C, Answer>, context: Context<C>
+): Promise<Attempt<C, Answer> | null> {
+  const { search: { limits, signal }, schedule, next } = context
+  try {
+    const answered = await callHedged(call, context)
+    if (answered === null) schedule.blocked(next, performance.now())
+    return answered
+  } catch (error) {
+    if (!(error instanceof UpstreamError) || error.kind === 'aborted' || signal.aborted) throw error
+    const meaning = meaningOf(error, schedule.isFallback(next.candidate))
+    if (meaning === 'stop' || (!limits.retryUnsure && isUnsure(error))) throw error
+    return null
+  }
+}
+
+/** Calls one candidate, and a second one beside it if hedging is on; null if its circuit breaker is open. */
+async function callHedged<C extends Candidate, Answer> (
+  call: Call<C, Answer>, context: Context<C>
+): Promise<Attempt<C, Answer> | null> {
+  const { search, schedule, next: { candidate }, state } = context
+  const { limits: { hedgeAfterMs }, callSignal = search.signal } = search
+  if (hedgeAfterMs === null) return await callOne(candidate, callSignal, call, context)
+  return await hedge(hedgeAfterMs, callSignal, signal => callOne(candidate, signal, call, context), () => {
+    const mayCall = state.callsLeft > 0 && !search.signal.aborted
+    const second = mayCall ? schedule.spare(candidate, performance.now()) : null
+    return second && (signal => callOne(second, signal, call, context))
+  })
+}
+
+/** Calls one candidate, unless its circuit breaker is open: then null. Records the call and its failure. */
+async function callOne<C extends Candidate, Answer> (
+  candidate: C, signal: AbortSignal, { ask, tokensOf }: Call<C, Answer>, context: Context<C>
+): Promise<Attempt<C, Answer> | null> {
+  const { search, schedule, next: { isLastWay }, state } = context
+  const { trace, key } = search
+  const startedMs = performance.now()
+  const { breaker } = candidate.health
+  const permit = breaker.acquire(startedMs, key, isLastWay)
+  if (permit === null) return null
+  trace.attempts++
+  state.callsLeft--
+  state.calls.begin(candidate.health)
+  const waitMs = patienceWith(candidate, context)
+  const onOverdue = (): void => breaker.overdue(startedMs, startedMs + (waitMs ?? 0), performance.now())
+  const patiently: typeof ask = waitMs === null
+    ? ask
+    : (one, signal) => withPatience(waitMs, signal, signal => ask(one, signal), onOverdue)
+  try {
+    const caller = { failed: state.failed, trace }
+    return await attempt(candidate, permit, signal, { ask: patiently, tokensOf }, caller)
+  } catch (error) {
+    state.calls.failed(candidate.health)
+    if (error instanceof SilentProvider) breaker.silent(startedMs, performance.now())
+    if (error instanceof UpstreamError && error.kind !== 'aborted') {
+      state.failures.push(error)
+      schedule.failed(candidate, error, performance.now())
+      search.onFailure(candidate, error)
+    }
+    throw error
+  }
+}
+
+/** How long to wait for a candidate; null: until its own timeout, because nothing else could answer. */
+function patienceWith<C extends Candidate> (
+  candidate: C, { search: { patience, limits }, schedule, state: { callsLeft } }: Context<C>
+): number | null {
+  const waitMs = patience?.(candidate) ?? null
+  if (waitMs === null || callsLeft === 0 || !limits.retryUnsure) return null
+  return schedule.hasElsewhere(candidate, performance.now()) ? waitMs : null
+}
+
+function failureOf<C extends Candidate> (
+  { plan, clientRetries, deadline }: Pick<Search<C>, 'plan' | 'clientRetries' | 'deadline'>,
+  schedule: RetrySchedule<C>, state: State
+): Error {
+  const telling = mostTelling(state.failures)
+  if (telling === undefined) {
+    if (performance.now() >= deadline.dueMs) return GatewayError.deadlineExceeded(deadline.limitMs)
+    return unavailable(plan.asked.map(({ health }) => health))
+  }
+  const hasWaited = schedule.hasWaited() || (clientRetries ?? 0) > 0
+  return hasWaited && telling.details.retryAfterMs !== undefined ? afterWaiting(telling) : telling
+}
+
+/**
+ * Waits at least this long; a timer alone may fire a millisecond early. Throws UpstreamError `aborted` when
+ * the signal aborts.
+ */
+async function pause (waitMs: number, signal: AbortSignal): Promise<void> {
+  const untilMs = performance.now() + waitMs
+  try {
+    for (let leftMs = waitMs; leftMs > 0; leftMs = untilMs - performance.now()) {
+      await sleep(Math.ceil(leftMs), undefined, { signal })
+    }
+  } catch (cause) {
+    throw abortedBefore(cause)
+  }
+}
+
+function abortedBefore (cause: unknown): UpstreamError {
+  return new UpstreamError('aborted', 'no', 'The request was aborted while it waited for a call.', { cause })
+}
