@@ -7,7 +7,7 @@ import { processorMs } from '../processor-time.ts'
 
 // Attacks that once succeeded, each by its number. The others: A2, values that take more memory than their
 // text, is chaos/many-large-bodies and `empty objects` of chaos/pauses; A4, apps in browsers, is
-// plugins/http/cors and browser/cors; A8, HTTP, is http.test.ts; A9, pauses, is chaos/pauses.
+// plugins/library/cors and browser/cors; A8, HTTP, is http.test.ts; A9, pauses, is chaos/pauses.
 
 async function post ({ url, headers }: Gateway, body: object): Promise<{ answer: Response, text: string }> {
   const answer = await fetch(`${url}/chat/completions`, { method: 'POST', headers, body: JSON.stringify(body) })
