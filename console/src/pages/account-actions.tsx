@@ -8,7 +8,7 @@ import { announce } from '../parts/toast.tsx'
 import { isUser, may } from '../session.ts'
 import { Movements } from './account-movements.tsx'
 import { AccountSettings } from './account-settings.tsx'
-import type { KnownAccount } from './accounts.tsx'
+import type { KnownAccount } from './account-state.tsx'
 
 interface ActionsProps {
   account: KnownAccount

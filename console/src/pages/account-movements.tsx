@@ -7,7 +7,7 @@ import { FormDialog, Opener } from '../parts/action.tsx'
 import { Choice, Field } from '../parts/field.tsx'
 import { useForm } from '../parts/form.ts'
 import { Money } from '../parts/money.tsx'
-import type { KnownAccount } from './accounts.tsx'
+import type { KnownAccount } from './account-state.tsx'
 
 interface MovementsProps {
   account: KnownAccount

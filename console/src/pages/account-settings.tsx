@@ -7,7 +7,7 @@ import { readPeriod, typedBudget, useForm, type Texts } from '../parts/form.ts'
 import { changedLimits, LimitFields, limitTexts, type LimitName } from '../parts/limits.tsx'
 import { exactUsd } from '../parts/money.tsx'
 import { saveChange } from '../parts/save-change.ts'
-import type { KnownAccount } from './accounts.tsx'
+import type { KnownAccount } from './account-state.tsx'
 
 type Name = LimitName | 'name' | 'budget' | 'period' | 'low'
 

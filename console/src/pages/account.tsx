@@ -9,7 +9,7 @@ import { link, segments } from '../router.ts'
 import { isUser, may } from '../session.ts'
 import { AccountActions } from './account-actions.tsx'
 import { AccountEntries } from './account-entries.tsx'
-import { AccountState, type KnownAccount } from './accounts.tsx'
+import { AccountState, type KnownAccount } from './account-state.tsx'
 import { KeyTable, NewKeyButton } from './keys.tsx'
 
 /** One account: its money, its keys and its entries. */

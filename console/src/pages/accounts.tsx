@@ -1,11 +1,8 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import type { Account } from '../../../schemas/admin/accounts.ts'
 import { call } from '../api/fetch.ts'
 import { useList } from '../api/list.ts'
-import type { Received } from '../api/received.ts'
 import { Action } from '../parts/action.tsx'
-import { Badge, type Tone } from '../parts/badge.tsx'
 import { Field } from '../parts/field.tsx'
 import { TextFilter } from '../parts/filter.tsx'
 import { exactUsd, Money } from '../parts/money.tsx'
@@ -14,9 +11,8 @@ import { ListTable, type Column } from '../parts/table.tsx'
 import { go, link, query, segments } from '../router.ts'
 import { may, session } from '../session.ts'
 import { AccountPage } from './account.tsx'
+import { AccountState, type KnownAccount } from './account-state.tsx'
 import { HoldsPage } from './holds.tsx'
-
-export type KnownAccount = Received<Account>
 
 /** All accounts, or one. */
 export function AccountsPage (): JSX.Element {
@@ -44,12 +40,6 @@ function AccountList (): JSX.Element {
       />
     </>
   )
-}
-
-/** The state of an account. */
-export function AccountState ({ state }: { state: KnownAccount['state'] }): JSX.Element {
-  const tones: Record<KnownAccount['state'], Tone> = { active: 'good', frozen: 'warn', closed: 'quiet' }
-  return <Badge tone={tones[state]}>{state}</Badge>
 }
 
 const columns: readonly Column<KnownAccount>[] = [

@@ -12,7 +12,7 @@ import { SavedTable, type Column } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
 import { link } from '../router.ts'
 import { may } from '../session.ts'
-import { JobState } from './jobs.tsx'
+import { JobState } from './job-state.tsx'
 
 type Job = Received<AdminJobWithTimeline>
 

@@ -1,8 +1,5 @@
 import type { JSX } from 'preact'
-import type { AdminJob } from '../../../schemas/admin/jobs.ts'
 import { useList } from '../api/list.ts'
-import type { Received } from '../api/received.ts'
-import { Badge, type Tone } from '../parts/badge.tsx'
 import { ChoiceFilter, Filters, TextFilter } from '../parts/filter.tsx'
 import { exactUsd, Money } from '../parts/money.tsx'
 import { Empty } from '../parts/states.tsx'
@@ -12,8 +9,7 @@ import { link, query, segments } from '../router.ts'
 import { isUser } from '../session.ts'
 import { jobStates } from '../words.ts'
 import { JobPage } from './job.tsx'
-
-export type KnownJob = Received<AdminJob>
+import { JobState, type KnownJob } from './job-state.tsx'
 
 /** The jobs of video models, or one. */
 export function JobsPage (): JSX.Element {
@@ -43,15 +39,6 @@ function JobList (): JSX.Element {
       />
     </>
   )
-}
-
-/** The state of a job, with its progress while it runs. */
-export function JobState ({ job: { state, progress } }: { job: KnownJob }): JSX.Element {
-  return <Badge tone={tones[state]}>{state}{state === 'running' && progress !== null && ` ${Math.round(progress)} %`}</Badge>
-}
-
-const tones: Record<KnownJob['state'], Tone> = {
-  submitting: 'quiet', queued: 'quiet', running: 'warn', storing: 'warn', succeeded: 'good', failed: 'bad', cancelled: 'quiet', expired: 'quiet'
 }
 
 const columns: readonly Column<KnownJob>[] = [

@@ -7,7 +7,7 @@ import { readPeriod, typedBudget, useForm, type Texts } from '../parts/form.ts'
 import { changedLimits, LimitFields, limitTexts, type LimitName } from '../parts/limits.tsx'
 import { exactUsd } from '../parts/money.tsx'
 import { saveChange } from '../parts/save-change.ts'
-import type { KnownKey } from './keys.tsx'
+import type { KnownKey } from './key-state.tsx'
 
 type Name = LimitName | 'label' | 'budget' | 'period' | 'models' | 'expires'
 

@@ -11,7 +11,7 @@ import { Time } from '../parts/time.tsx'
 import { link } from '../router.ts'
 import { may } from '../session.ts'
 import { KeySettings } from './key-settings.tsx'
-import { Budget, KeyState, type KnownKey } from './keys.tsx'
+import { Budget, KeyState, type KnownKey } from './key-state.tsx'
 import { SecretDialog } from './new-key.tsx'
 
 const graces = [['0', 'at once'], ['3600', 'in an hour'], ['86400', 'in a day'], ['604800', 'in a week']] as const

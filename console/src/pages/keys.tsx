@@ -1,20 +1,16 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import type { Key } from '../../../schemas/admin/keys.ts'
 import { useList } from '../api/list.ts'
-import type { Received } from '../api/received.ts'
-import { Badge } from '../parts/badge.tsx'
 import { TextFilter } from '../parts/filter.tsx'
-import { exactUsd, Money } from '../parts/money.tsx'
+import { exactUsd } from '../parts/money.tsx'
 import { Empty } from '../parts/states.tsx'
 import { ListTable, type Column } from '../parts/table.tsx'
 import { Time } from '../parts/time.tsx'
 import { link, query, segments } from '../router.ts'
 import { isUser, may } from '../session.ts'
 import { KeyPage } from './key.tsx'
+import { Budget, KeyState, stateOf, type KnownKey } from './key-state.tsx'
 import { NewKeyDialog } from './new-key.tsx'
-
-export type KnownKey = Received<Key>
 
 /** All keys, or one. */
 export function KeysPage (): JSX.Element {
@@ -72,31 +68,6 @@ export function NewKeyButton ({ account, onCreate }: { account: string, onCreate
       <button type='button' class='primary' onClick={() => setOpen(true)}>New key</button>
       {isOpen && <NewKeyDialog account={account} onClose={close} />}
     </>
-  )
-}
-
-/** Whether a key works. */
-export function KeyState ({ keyOf: key }: { keyOf: KnownKey }): JSX.Element {
-  const state = stateOf(key)
-  return <Badge tone={tones[state]}>{state}</Badge>
-}
-
-const tones = { active: 'good', expired: 'warn', revoked: 'quiet' } as const
-
-function stateOf ({ revoked_at: revoked, expires_at: expires }: KnownKey): keyof typeof tones {
-  if (revoked !== null) return 'revoked'
-  return expires !== null && new Date(expires) < new Date() ? 'expired' : 'active'
-}
-
-/** What a budget has left, as a bar with its numbers. */
-export function Budget ({ budget }: { budget: KnownKey['budget'] }): JSX.Element {
-  if (budget === null) return <span class='muted'>none</span>
-  const { amount_nano: amount, spent_nano: spent, period } = budget
-  return (
-    <span class='budget'>
-      <meter min='0' max='1' high={0.9} value={amount === 0n ? 1 : Number(spent) / Number(amount)} aria-label='Part of the budget that is spent' />
-      <small><Money nano={spent} /> of <Money nano={amount} />{period !== null && ` a ${period}`}</small>
-    </span>
   )
 }
 

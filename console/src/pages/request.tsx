@@ -9,7 +9,7 @@ import { Failure, Loading } from '../parts/states.tsx'
 import { SavedTable, type Column } from '../parts/table.tsx'
 import { Duration, duration, Time } from '../parts/time.tsx'
 import { link } from '../router.ts'
-import { Outcome } from './requests.tsx'
+import { Outcome } from './outcome.tsx'
 import type { Static } from '@sinclair/typebox'
 
 type Request = Received<Static<typeof Answer>>

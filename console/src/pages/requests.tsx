@@ -1,9 +1,6 @@
 import type { JSX } from 'preact'
 import { outcomeFilters } from '../words.ts'
-import type { LoggedRequestItem } from '../../../schemas/admin/requests.ts'
 import { useList } from '../api/list.ts'
-import type { Received } from '../api/received.ts'
-import { Badge, type Tone } from '../parts/badge.tsx'
 import { ChoiceFilter, Filters, TextFilter, TimeFilter } from '../parts/filter.tsx'
 import { exactUsd, Money } from '../parts/money.tsx'
 import { Empty } from '../parts/states.tsx'
@@ -11,9 +8,8 @@ import { ListTable, type Column } from '../parts/table.tsx'
 import { Duration, Time } from '../parts/time.tsx'
 import { link, query, segments } from '../router.ts'
 import { isUser } from '../session.ts'
+import { Outcome, type LoggedRequest } from './outcome.tsx'
 import { RequestPage } from './request.tsx'
-
-export type LoggedRequest = Received<LoggedRequestItem>
 
 /** The request log, or one request of it. */
 export function RequestsPage (): JSX.Element {
@@ -53,17 +49,6 @@ function RequestLog (): JSX.Element {
       />
     </>
   )
-}
-
-/** What an outcome is called and how it looks; a short one is its status alone where there is little room. */
-export function Outcome (
-  { request: { outcome, status }, isShort = false }: { request: LoggedRequest, isShort?: boolean }
-): JSX.Element {
-  return <Badge tone={tones[outcome]}>{status} <span class={isShort ? 'extra' : ''}>{outcome.replaceAll('_', ' ')}</span></Badge>
-}
-
-const tones: Record<LoggedRequest['outcome'], Tone> = {
-  succeeded: 'good', client_gone: 'quiet', refused: 'warn', failed: 'bad', broken_off: 'bad'
 }
 
 const columns: readonly Column<LoggedRequest>[] = [

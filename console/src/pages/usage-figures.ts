@@ -1,5 +1,8 @@
+import type { UsageRow } from '../../../schemas/admin/usage.ts'
+import type { Received } from '../api/received.ts'
 import type { Series } from '../parts/chart.tsx'
-import type { Usage } from './usage.tsx'
+
+export type Usage = Received<UsageRow>
 
 const dayMs = 86_400_000
 const shown = 5

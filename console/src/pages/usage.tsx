@@ -1,10 +1,8 @@
 import type { JSX } from 'preact'
-import type { UsageRow } from '../../../schemas/admin/usage.ts'
 import type { Query } from '../api/fetch.ts'
 import { useList } from '../api/list.ts'
 import { useLoad } from '../api/load.ts'
 import type { Page } from '../api/list.ts'
-import type { Received } from '../api/received.ts'
 import { Chart } from '../parts/chart.tsx'
 import { Choice, Fact } from '../parts/field.tsx'
 import { Filters, TextFilter } from '../parts/filter.tsx'
@@ -13,9 +11,7 @@ import { Empty, Failure, Loading } from '../parts/states.tsx'
 import { ListTable, type Column } from '../parts/table.tsx'
 import { link, query, setQuery } from '../router.ts'
 import { isUser } from '../session.ts'
-import { change, daysOf, periodsOf, seriesOf, totalOf, type Total } from './usage-figures.ts'
-
-export type Usage = Received<UsageRow>
+import { change, daysOf, periodsOf, seriesOf, totalOf, type Total, type Usage } from './usage-figures.ts'
 
 const lengths = [['1', 'Today'], ['7', '7 days'], ['30', '30 days'], ['90', '90 days']] as const
 const dimensions = ['model', 'key', 'account', 'provider'] as const

@@ -1,8 +1,16 @@
 import { csvField } from '../../../services/shared/csv-field.ts'
-import type { Column } from './table.tsx'
+
+/** What a column of a table is in a CSV file. */
+export interface CsvColumn<Row> {
+  name: string
+  /** The cell, with every digit; absent: the column is not in CSV. */
+  csv? (row: Row): string | number | null
+  /** Numbers stand at the right. */
+  isNumber?: boolean
+}
 
 /** Rows as CSV by RFC 4180. */
-export function toCsv<Row> (columns: readonly Column<Row>[], rows: readonly Row[]): string {
+export function toCsv<Row> (columns: readonly CsvColumn<Row>[], rows: readonly Row[]): string {
   const exported = columns.flatMap(({ name, csv, isNumber }) =>
     csv === undefined ? [] : [{ name, csv, isNumber }])
   const header = exported.map(({ name }) => csvField(name))
@@ -16,7 +24,7 @@ export function jsonOf (facts: unknown): string {
 }
 
 /** Lets the browser save rows as `name`.csv. */
-export function saveCsv<Row> (name: string, columns: readonly Column<Row>[], rows: readonly Row[]): void {
+export function saveCsv<Row> (name: string, columns: readonly CsvColumn<Row>[], rows: readonly Row[]): void {
   saveBlob(`${name}.csv`, new Blob([toCsv(columns, rows)], { type: 'text/csv' }))
 }
 

@@ -3,17 +3,12 @@ import { useState } from 'preact/hooks'
 import { fetchAll, type List } from '../api/list.ts'
 import type { Query } from '../api/fetch.ts'
 import { inWords } from '../api/error.ts'
-import { saveCsv } from './csv.ts'
+import { saveCsv, type CsvColumn } from './csv.ts'
 import { Failure, Loading } from './states.tsx'
 
-export interface Column<Row> {
-  name: string
+export interface Column<Row> extends CsvColumn<Row> {
   /** What a cell shows; absent: the column is in CSV alone. */
   cell? (row: Row): ComponentChildren
-  /** The same in a CSV file, with every digit; absent: the column is not in CSV. */
-  csv? (row: Row): string | number | null
-  /** Numbers stand at the right. */
-  isNumber?: boolean
   /** Not shown where there is little room. */
   isSecondary?: boolean
   /** Has a line of its own where a row is a card. */
