@@ -16,7 +16,7 @@ const { values } = parseArgs({
     concurrency: { type: 'string', default: '32' }
   }
 })
-/** One in four hundred is silent at both deployments, and a call that ran out of time is not repeated there. */
+/** One in four hundred is silent at both deployments; a call that ran out of time is not repeated. */
 const least = 0.995
 const deadlineMs = 60_000
 const slackMs = 250
