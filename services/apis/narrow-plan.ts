@@ -1,3 +1,4 @@
+import { fallbacksWith } from '../chat/request-checks.ts'
 import type { ChatProvider } from '../providers/provider.ts'
 import type { Candidate, Plan } from '../requests/candidates.ts'
 import { GatewayError } from '../shared/errors.ts'
@@ -12,12 +13,7 @@ export function narrowPlan (
   plan: Candidates, refuse: (candidate: Candidate<ChatProvider>) => GatewayError | null, isFree: boolean
 ): Candidates {
   const suits = (candidate: Candidate<ChatProvider>): boolean => refuse(candidate) === null
-  const fallbacks = function * (): Generator<readonly Candidate<ChatProvider>[]> {
-    for (const candidates of plan.fallbacks()) {
-      const suited = candidates.filter(suits)
-      if (suited.length > 0) yield suited
-    }
-  }
+  const fallbacks = () => fallbacksWith(plan, suits)
   const asked = plan.asked.filter(suits)
   if (asked.length > 0) return { ...plan, asked, fallbacks }
   const rest = isFree ? [...fallbacks()] : []

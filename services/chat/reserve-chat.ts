@@ -83,9 +83,9 @@ export class ChatReservation {
   }
 
   /**
-   * Charges what was delivered, and resolves with what the client is told. Nothing is charged for a stream
-   * that the provider or a closing gateway ended before its first text, or before its usage if the operator
-   * says so.
+   * Charges the delivered usage and resolves with the cost reported to the client. A stream is free if the
+   * provider or a closing gateway ended it before its first text or, with `charge_broken_streams` off, before
+   * its usage.
    */
   async settle (): Promise<Settled> {
     const { incoming: { request, trace, signal } } = this.#planned

@@ -34,7 +34,7 @@ const decoders: ReadonlyMap<string, () => Decoder> = new Map<string, () => Decod
 export const acceptedCodings = 'gzip, br, zstd'
 
 /**
- * Beyond `freeBytes`, a decoded body may be so many times as long as what was read of its compressed form.
+ * Above `freeBytes`, a decoded body may have at most `factor` times the compressed bytes read so far.
  * Requests of coding agents have 9 to 11, the most repetitive schemas of tools 30 (with the best of Brotli).
  * The context windows of most models end before `freeBytes`.
  */

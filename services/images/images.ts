@@ -9,15 +9,14 @@ import type { Candidate, Catalogue, Plan } from '../requests/candidates.ts'
 import type { Incoming } from '../requests/incoming.ts'
 import { startLongPoll } from '../requests/long-poll.ts'
 import type { RetryOptions } from '../requests/request-headers.ts'
-import type { RequestHold, RequestHolds } from '../requests/request-hold.ts'
-import { endTrace, headersOf, recordEnding, setCandidate, type Trace } from '../requests/trace.ts'
+import type { RequestHolds } from '../requests/request-hold.ts'
+import { endTrace, headersOf, recordEnding, type Trace } from '../requests/trace.ts'
 import { headerText } from '../shared/shown-text.ts'
-import type { Attempt } from '../requests/attempt.ts'
-import { failover, type RetryLimits } from '../requests/failover.ts'
 import { GatewayError, type UpstreamError } from '../shared/errors.ts'
 import { usdText } from '../shared/money.ts'
 import type { Made } from './generation-rows.ts'
 import type { GenerationSteps, Generations } from './generations.ts'
+import { callImages } from './call-images.ts'
 import { planImages, type ImageCandidate } from './image-candidates.ts'
 import { imagesResponse } from './images-response.ts'
 import { storeImages, type StoredImage } from './store-images.ts'
@@ -47,11 +46,6 @@ interface ImagesOptions {
   onFailure: (requestId: string, candidate: Candidate, error: UpstreamError) => void
 }
 
-/** Each deployment is called once, and no second one after a call that may have made images already. */
-const limits: RetryLimits = {
-  retries: 0, backoffMs: 0, maxRetryAfterMs: 0, retryUnsure: false, hedgeAfterMs: null
-}
-
 /**
  * Creates the use case: plan, find what the request repeats or begin a generation, wait for it, deliver. A
  * generation holds the money, calls until a candidate answers, stores, settles.
@@ -69,7 +63,8 @@ export function createImages (options: ImagesOptions) {
     const dueMs = performance.now() + (incoming.deadlineMs ?? Infinity)
     const hold = holds(payer, requestId, { signal: incoming.signal, dueMs, fresh: false })
     try {
-      const { candidate, answer } = await callFirst(incoming, plan, hold, signal)
+      const { onFailure } = options
+      const { candidate, answer } = await callImages(incoming, plan, { hold, signal, onFailure })
       const lost = (error: unknown): never => {
         const all = { answer, delivered: answer.images.length }
         hold.suspend(() => candidate.quote.chargeFor(all, candidate.cost), candidate.provider.id)
@@ -96,38 +91,6 @@ export function createImages (options: ImagesOptions) {
     } finally {
       hold.end()
     }
-  }
-
-  /** Reserves and calls, candidate by candidate, until one has made the images. */
-  async function callFirst (
-    { request, requestId, payer, clientRetries, trace }: IncomingImages, plan: Plan<ImageCandidate>,
-    hold: RequestHold, signal: AbortSignal
-  ): Promise<Attempt<ImageCandidate, ImageAnswer>> {
-    const turns = failover<ImageCandidate>({
-      plan,
-      limits,
-      key: payer.key,
-      clientRetries,
-      signal,
-      trace,
-      // The deadline of the request aborts `signal`.
-      deadline: { dueMs: Infinity, limitMs: Infinity },
-      onFailure: (candidate, error) => options.onFailure(requestId, candidate, error),
-      random: Math.random
-    })
-    const ask = async (candidate: ImageCandidate, signal: AbortSignal): Promise<ImageAnswer> => {
-      setCandidate(trace, candidate)
-      const { provider, deployment: { model }, wanted: { count, size, quality } } = candidate
-      return await provider.images({ request, model, count, size, quality, requestId, signal })
-    }
-    for await (const turn of turns) {
-      const { quote } = turn.candidate
-      trace.heldNano = quote.maxNano
-      if (!await turn.reserved(hold.cover(plan.model.id, quote))) continue
-      const attempt = await turn.call({ ask, tokensOf: () => 0 })
-      if (attempt !== null) return attempt
-    }
-    throw new TypeError('The turns have ended without a failure.')
   }
 
   /** The images of a request: of the generation that it joins, or of its own. */

@@ -110,8 +110,8 @@ export class RequestHold {
   }
 
   /**
-   * Charges what `provider` answered; resolves with what the client is told. The cost is null if it cannot be
-   * computed, or if the request ended before. A request is settled once: later calls resolve with the same.
+   * Charges the response of `provider` and resolves with the cost reported to the client: null if it cannot
+   * be computed, or if the request has ended. A request is settled once; later calls resolve with the same.
    */
   settle (chargeFor: () => Charge | Promise<Charge>, provider: string | null = null): Promise<Settled> {
     this.#settled ??= this.#charge(chargeFor, provider)

@@ -14,8 +14,8 @@ export async function sharedSecret (store: SecretStore, box: SecretBox, name: st
 }
 
 /**
- * Seals all secrets anew that were stored without the current key, or with the previous one. Throws Error if
- * a key is missing, StoreUnavailable.
+ * Re-encrypts every secret that is stored in clear or under the previous key. Throws Error if a key is
+ * missing, and StoreUnavailable.
  */
 export async function resealSecrets (store: Pick<Store, 'all' | 'run'>, box: SecretBox): Promise<void> {
   const rows = await store.all<{ name: string, value: string }>('select name, value from secret')

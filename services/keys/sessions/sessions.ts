@@ -65,7 +65,7 @@ export function createSessions (store: Pick<Store, 'run' | 'get' | 'clock'>) {
       await store.run('delete from console_session where token_sha256 = $1', [tokenDigest(token)])
     },
 
-    /** Ends all sessions of whoever has this one, in every browser. */
+    /** Ends all sessions of this session's holder, in every browser. */
     async endAll ({ token }: BrowserSession): Promise<void> {
       await store.run(`
         delete from console_session

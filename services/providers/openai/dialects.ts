@@ -86,7 +86,7 @@ const base: Dialect = {
 /** Self-hosted servers and gateways still offer OpenAI's video API, which OpenAI has ended. */
 const hosted: Dialect = { ...base, outputGuard: 'by-text', videos: createOpenAIVideos }
 
-/** A server of which nothing is known; most are self-hosted. */
+/** An unknown server; most are self-hosted. */
 const compatible: Dialect = { ...hosted, stopsOnDisconnect: true }
 
 /** Servers that run open models, whose chat templates lack the `developer` role. */
