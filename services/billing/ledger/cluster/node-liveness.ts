@@ -1,6 +1,7 @@
 import { existsSync, rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { prepareFiles } from '../../../store/sqlite-files.ts'
 import type { Store } from '../../../store/store.ts'
 import type { LedgerOptions } from '../options.ts'
 
@@ -83,6 +84,7 @@ export function createLockFileLiveness (database: string): NodeLiveness {
     async enter (node) {
       const path = pathOf(node)
       for (let attempts = 1; own === null; attempts++) {
+        await prepareFiles(path)
         const lock = lockFile(path)
         // A process that just found the file without an owner may hold the lock briefly, and delete it.
         if (lock !== null && existsSync(path)) own = { lock, path }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdir } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t from 'tap'
@@ -119,4 +119,18 @@ t.test('without lock files a node is dead once its heartbeat has stood still lon
   t.equal(behind.isDead(ahead), false)
   time.now = 6_220
   t.equal(behind.isDead(ahead), true, 'a clock that was set back does not keep money for ever')
+})
+
+t.test('the lock file of a node belongs to its owner alone', {
+  skip: process.platform === 'win32' && 'Windows has no modes'
+}, async t => {
+  const path = await createFile(t)
+  const before = process.umask(0o022)
+  t.teardown(() => process.umask(before))
+  const liveness = createLockFileLiveness(path)
+  await liveness.enter('first')
+  t.teardown(() => liveness.leave())
+  const files = (await readdir(dirname(path))).filter(name => name.includes('-node-'))
+  t.ok(files.length > 0)
+  for (const name of files) t.equal((await stat(join(dirname(path), name))).mode & 0o777, 0o600, name)
 })
