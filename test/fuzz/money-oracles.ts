@@ -48,7 +48,7 @@ function problemOfTold (
 }
 
 /** A request has one charge at most, which costs what its usage does, and the excess is in suspense. */
-function problemOfEntries ({ exchange, calls }: Answer, entries: readonly Entry[]): string | null {
+function problemOfEntries ({ exchange, calls, status }: Answer, entries: readonly Entry[]): string | null {
   const charges = entries.filter(({ kind }) => kind === 'usage')
   const suspended = entries.filter(({ kind }) => kind === 'suspense')
   if (charges.length > 1 || suspended.length > 1) return `booked twice: ${JSON.stringify(entries)}`
@@ -59,6 +59,11 @@ function problemOfEntries ({ exchange, calls }: Answer, entries: readonly Entry[
     return suspended.length === 0 || isLost ? null : `only suspense: ${JSON.stringify(entries)}`
   }
   const usage = JSON.parse(charge.usage)
+  if (suspended.some(({ reason }) => reason === 'unverified')) {
+    // A whole answer that its client did not wait for, and that never came, may have cost the rest of the hold.
+    const isAbandoned = status === null && !exchange.stream && charge.estimated === 1
+    return isAbandoned ? null : `unverified: ${JSON.stringify(entries)}`
+  }
   if (sumOf(suspended) !== (usage.excessNano ?? 0)) return `excess of ${usage.excessNano}: ${JSON.stringify(entries)}`
   if (suspended.some(({ reason }) => reason !== 'over_hold')) return `suspended: ${JSON.stringify(entries)}`
   if (charge.estimated === 1) return null
