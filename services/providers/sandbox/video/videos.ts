@@ -1,3 +1,4 @@
+import { setImmediate as afterOthers } from 'node:timers/promises'
 import { UpstreamError } from '../../../shared/errors.ts'
 import { isObject } from '../../../shared/json.ts'
 import type { FrameImage, VideoProvider, VideoState, VideoTask } from '../../provider-video.ts'
@@ -28,6 +29,8 @@ export function createSandboxVideos (
     check: () => {},
 
     async submit (task) {
+      // A picture has megabytes; before and after it, other requests have their turn, as a network gives it.
+      await afterOthers()
       const { prompt, directives } = readPrompt(task.prompt)
       const rejection = directives.find(({ verb }) => verb === 'error')?.directive.error
       if (rejection != null) throw rejection
@@ -45,7 +48,9 @@ export function createSandboxVideos (
           last: toBase64(task.lastFrame)
         }
       }
-      return { handle: JSON.stringify(job) }
+      const handle = JSON.stringify(job)
+      await afterOthers()
+      return { handle }
     },
 
     poll: async handle => stateOf(readHandle(handle)),
