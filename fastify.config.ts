@@ -124,7 +124,7 @@ function pluginsOf (
     withOptions(gateway.health, { storeGraceMs: settings.storeGraceMs }),
     withOptions(gateway.httpRules, {}),
     withOptions(gateway.images, {}),
-    withOptions(gateway.incoming, {}),
+    withOptions(gateway.exchange, {}),
     withOptions(gateway.jsonBody, { limits: settings.bodyLimits }),
     withOptions(gateway.ledger, { takeoverMs: config.video.takeoverAfterMs, requests: config.requests }),
     withOptions(gateway.limits, { billingPerMinute: settings.billingPerMinute }),
@@ -146,7 +146,7 @@ function pluginsOf (
     withOptions(gateway.secrets, settings.secretKeys),
     withOptions(gateway.sessions, { publicBaseUrl }),
     withOptions(gateway.store, { url: settings.databaseUrl }),
-    withOptions(gateway.trace, { keepsWords: settings.providerWords }),
+    withOptions(gateway.requestRecord, { keepsWords: settings.providerWords }),
     ...traces === null ? [] : [withOptions(library.traces, { ...traces, version })],
     withOptions(gateway.usageRollUp, {}),
     withOptions(gateway.videos, { timing: videoTiming, webhookOrigins: settings.webhookOrigins })

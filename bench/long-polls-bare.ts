@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net'
 
 // The reference of the long polls: a Node.js server that reads the body and never answers.
 
-const server = createServer((incoming, response) => {
-  incoming.resume()
+const server = createServer((exchange, response) => {
+  exchange.resume()
   response.on('close', () => {})
 })
 server.requestTimeout = 0

@@ -217,10 +217,10 @@ video: { heartbeat_after_ms: 2000, heartbeat_every_ms: ${heartbeatMs} }
 /** Starts a provider that accepts every job and never finishes one. */
 async function startPendingProvider () {
   let submits = 0
-  const server = createServer((incoming, response) => {
-    const isSubmit = incoming.method === 'POST'
-    incoming.resume().on('end', () => {
-      const id = isSubmit ? `v${++submits}` : incoming.url?.split('/').at(-1)
+  const server = createServer((exchange, response) => {
+    const isSubmit = exchange.method === 'POST'
+    exchange.resume().on('end', () => {
+      const id = isSubmit ? `v${++submits}` : exchange.url?.split('/').at(-1)
       response.writeHead(200, { 'content-type': 'application/json' })
       response.end(JSON.stringify({ id, object: 'video', status: 'in_progress', progress: 10 }))
     })

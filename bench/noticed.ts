@@ -40,15 +40,15 @@ async function startProvider () {
   const video = await readFile(pathOf('../test/fixtures/videos/two-seconds.mp4'))
   const made = new Map<string, ProviderJob>()
   let polls = 0
-  const server = createServer(async (incoming, response) => {
+  const server = createServer(async (exchange, response) => {
     const pieces: Buffer[] = []
-    for await (const piece of incoming) pieces.push(piece)
-    if (incoming.url?.endsWith('/content') === true) {
+    for await (const piece of exchange) pieces.push(piece)
+    if (exchange.url?.endsWith('/content') === true) {
       return response.writeHead(200, { 'content-type': 'video/mp4' }).end(video)
     }
     const nowMs = performance.now()
-    let id = incoming.url?.split('/').at(-1) ?? ''
-    if (incoming.method === 'POST') {
+    let id = exchange.url?.split('/').at(-1) ?? ''
+    if (exchange.method === 'POST') {
       id = `v${made.size}`
       const takesS = Number(/takes ([\d.]+) s/.exec(Buffer.concat(pieces).toString())?.[1])
       made.set(id, { createdMs: nowMs, doneMs: nowMs + takesS * 1000, noticedMs: null })

@@ -77,8 +77,8 @@ async function open ({ url, key }: Child): Promise<Client> {
 
 /** Starts a provider whose streams go on until they are closed. */
 async function startEndlessProvider () {
-  const server = createServer((incoming, response) => {
-    incoming.resume()
+  const server = createServer((exchange, response) => {
+    exchange.resume()
     response.writeHead(200, { 'content-type': 'text/event-stream' }).write(chunks[0])
     const timer = setInterval(() => { response.write(chunks[1]) }, chunkEveryMs)
     response.once('close', () => clearInterval(timer))

@@ -5,7 +5,7 @@ import { Front } from '../schemas/shared/front.ts'
 import { frontPage } from '../services/http/front-page.ts'
 
 const policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
-const answer = {
+const response = {
   description: 'A page for a browser, and the same facts as JSON for others',
   content: { 'application/json': { schema: Front }, 'text/html': { schema: Type.String() } }
 }
@@ -17,7 +17,7 @@ const front: FastifyPluginAsyncTypebox = async app => {
     schema: {
       summary: 'Tell what this server is',
       description: 'A page for browsers; its version, base URL and documentation as JSON for other clients.',
-      response: { 200: answer, '4xx': ErrorResponse }
+      response: { 200: response, '4xx': ErrorResponse }
     }
   }, async (request, reply) => {
     const baseUrl = request.baseUrl()

@@ -62,10 +62,10 @@ const media: FastifyPluginAsyncTypebox = async app => {
         const found = await resolveSignedUrl(app.media, { name, exp: query.exp, sig: query.sig }, nowMs)
         // RFC 9110, section 14.2: ranges are for GET only.
         const conditions = method === 'GET' ? headers : { ...headers, range: undefined }
-        const answer = mediaResponse(found, conditions, nowMs)
-        reply.code(answer.status).headers(answer.headers)
-        if (method === 'HEAD' || answer.status === 304) return reply.send(undefined)
-        return reply.send(await openFile({ media: app.media, log }, found, answer.range))
+        const result = mediaResponse(found, conditions, nowMs)
+        reply.code(result.status).headers(result.headers)
+        if (method === 'HEAD' || result.status === 304) return reply.send(undefined)
+        return reply.send(await openFile({ media: app.media, log }, found, result.range))
       }
     })
   }

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { methodNotSupported, unknownUrl } from '../services/http/error-answers.ts'
+import { methodNotSupported, unknownUrl } from '../services/http/to-gateway-error.ts'
 import { refuseUnsupported } from './v1/unsupported.ts'
 
 /** Answers what no route takes with 404 or 405, and `OPTIONS` with the methods of a path. */
 export default async function unserved (app: FastifyInstance): Promise<void> {
-  const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+  const response = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { method, url } = request
     const [path = '/'] = url.split('?', 1)
     refuseUnsupported(path)
@@ -17,8 +17,8 @@ export default async function unserved (app: FastifyInstance): Promise<void> {
     return await reply.code(204).header('allow', [...allowed, 'OPTIONS'].join(', ')).send()
   }
   // Before the body is read: it may be a large upload, or of a type that no parser here takes.
-  app.addHook('onRequest', answer)
-  app.setNotFoundHandler(answer)
+  app.addHook('onRequest', response)
+  app.setNotFoundHandler(response)
 }
 
 /** A path as a client with the right base URL sends it: `/v1` is missing, twice there, or all there is. */

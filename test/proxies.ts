@@ -110,8 +110,8 @@ backend out
 
 /** Stands in for the real proxies where they are not installed: gives up after `idleSeconds` of silence. */
 async function startIdleProxy (t: Teardown, upstream: number): Promise<number> {
-  const server = createServer(keepOpen, (incoming, outgoing) => {
-    const { method, url: path, headers } = incoming
+  const server = createServer(keepOpen, (exchange, outgoing) => {
+    const { method, url: path, headers } = exchange
     const forwarded = request({ host: '127.0.0.1', port: upstream, method, path, headers }, answer => {
       outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
       answer.on('error', () => outgoing.destroy()).pipe(outgoing)
@@ -119,7 +119,7 @@ async function startIdleProxy (t: Teardown, upstream: number): Promise<number> {
     forwarded.setTimeout(idleSeconds * 1000, () => forwarded.destroy())
     forwarded.on('error', () => outgoing.headersSent ? outgoing.destroy() : outgoing.writeHead(504).end())
     outgoing.on('close', () => forwarded.destroy())
-    incoming.pipe(forwarded)
+    exchange.pipe(forwarded)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

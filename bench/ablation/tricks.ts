@@ -22,7 +22,7 @@ export const tricks: Readonly<Record<string, Trick>> = {
   cost: {
     plain: 'an answer is serialized again for its cost',
     patches: [{
-      file: 'services/chat/deliver-answer.ts',
+      file: 'services/chat/reply-chat.ts',
       from: 'text === null || hasOther ?',
       to: '$plain || text === null || hasOther ?'
     }]

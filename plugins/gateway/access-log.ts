@@ -1,6 +1,6 @@
 import fp from 'fastify-plugin'
 import type { RequestSummary } from '../../services/requests/request-summary.ts'
-import { askedIn } from '../../services/requests/trace.ts'
+import { requestedModelOf } from '../../services/requests/request-record.ts'
 import { usdFromNano } from '../../services/shared/money.ts'
 
 /** Writes one line per finished request: numbers and names, never a prompt or a key. */
@@ -9,30 +9,30 @@ export default fp(async app => {
 }, { name: 'access-log', dependencies: ['request-summary'] })
 
 function lineOf (finished: RequestSummary): object {
-  const { id, key, method, route, path, status, isClientGone, trace, startedMs, endedMs } = finished
-  const usage = trace.report?.usage
+  const { id, key, method, route, path, status, isClientGone, record, startedMs, endedMs } = finished
+  const usage = record.report?.usage
   return {
     reqId: id,
     key: key?.id,
     method,
     path: route ?? path,
     status,
-    code: trace.code ?? undefined,
-    words: trace.words ?? undefined,
-    outcome: isClientGone ? 'client_gone' : trace.failure?.message,
-    asked: askedIn(trace) ?? undefined,
-    model: trace.model ?? undefined,
-    provider: trace.provider ?? undefined,
-    route: trace.route ?? undefined,
-    attempts: trace.attempts || undefined,
-    used: trace.report?.model ?? trace.upstreamModel ?? undefined,
+    code: record.code ?? undefined,
+    words: record.words ?? undefined,
+    outcome: isClientGone ? 'client_gone' : record.failure?.message,
+    asked: requestedModelOf(record) ?? undefined,
+    model: record.model ?? undefined,
+    provider: record.provider ?? undefined,
+    route: record.route ?? undefined,
+    attempts: record.attempts || undefined,
+    used: record.report?.model ?? record.upstreamModel ?? undefined,
     promptTokens: usage?.prompt,
     completionTokens: usage?.completion,
-    isCut: trace.report?.isCut === true ? true : undefined,
-    images: trace.images ?? undefined,
-    job: trace.job ?? undefined,
-    costUsd: trace.costNano === null ? undefined : usdFromNano(trace.costNano),
-    firstByteMs: trace.firstByteAtMs === null ? undefined : tenths(trace.firstByteAtMs - startedMs),
+    isCut: record.report?.isCut === true ? true : undefined,
+    images: record.images ?? undefined,
+    job: record.job ?? undefined,
+    costUsd: record.costNano === null ? undefined : usdFromNano(record.costNano),
+    firstByteMs: record.firstByteAtMs === null ? undefined : tenths(record.firstByteAtMs - startedMs),
     totalMs: tenths(endedMs - startedMs)
   }
 }

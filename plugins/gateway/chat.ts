@@ -1,11 +1,11 @@
 import fp from 'fastify-plugin'
 import { createAutoModel } from '../../services/chat/auto-model.ts'
-import { createCachedAnswers } from '../../services/chat/cache/answers.ts'
+import { createCachedResponses } from '../../services/chat/cache/cached-responses.ts'
 import { createCachedChat } from '../../services/chat/cache/cached-chat.ts'
 import { createChat } from '../../services/chat/serve-chat.ts'
 import { createShadow } from '../../services/chat/shadow/shadow.ts'
 import type { Chat } from '../../services/chat/types.ts'
-import { createDrains } from '../../services/requests/attempt.ts'
+import { createAbandonedCalls } from '../../services/requests/attempt.ts'
 import { usdFromNano } from '../../services/shared/money.ts'
 
 declare module 'fastify' {
@@ -17,7 +17,7 @@ declare module 'fastify' {
 
 /** Offers the use case of chat, with a cache of answers unless `cacheBytes` is 0. */
 export default fp<{ cacheBytes: number }>(async (app, { cacheBytes }) => {
-  const drains = createDrains({ running: app.running })
+  const drains = createAbandonedCalls({ running: app.running })
   let abandonedNano = 0
   const { gauge, counter } = app.metrics
   gauge({ name: 'abandoned_calls', help: 'Provider calls that continue after their client disconnected.' },
@@ -51,7 +51,7 @@ export default fp<{ cacheBytes: number }>(async (app, { cacheBytes }) => {
   const { resolve } = app.requests.catalogue
   app.decorate('chat', cacheBytes === 0
     ? chat
-    : createCachedChat({ chat, answers: createCachedAnswers(cacheBytes), resolve }))
+    : createCachedChat({ chat, answers: createCachedResponses(cacheBytes), resolve }))
   app.addHook('preClose', async () => { await shadow.stop() })
   // Before the connections and the ledger are closed.
   app.addHook('onClose', async () => { await chat.idle() })

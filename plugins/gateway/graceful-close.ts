@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fp from 'fastify-plugin'
 import { ActiveSet } from '../../services/shared/timers.ts'
 import { GatewayError } from '../../services/shared/errors.ts'
-import type { RequestAbort } from './incoming.ts'
+import type { RequestAbort } from './exchange.ts'
 
 interface GracefulCloseOptions {
   /** How long requests are still taken after `leave`. */

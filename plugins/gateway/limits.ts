@@ -43,15 +43,15 @@ export default fp<{ billingPerMinute: number }>(async (app, { billingPerMinute }
     reply.headers(admission.headers)
   })
   app.addHook('onClose', async () => { await limits.close() })
-}, { name: 'limits', dependencies: ['store', 'auth', 'trace', 'metrics', 'json-body'] })
+}, { name: 'limits', dependencies: ['store', 'auth', 'request-record', 'metrics', 'json-body'] })
 
 /** The slot is free again when the request is over, whatever came of it. */
-function begin ({ trace }: FastifyRequest, reply: FastifyReply, admission: Admission): void {
+function begin ({ record }: FastifyRequest, reply: FastifyReply, admission: Admission): void {
   reply.headers(admission.headers)
   const { raw } = reply
-  whenOver(raw, trace, () => {
-    const usage = trace.report?.usage ?? null
+  whenOver(raw, record, () => {
+    const usage = record.report?.usage ?? null
     const tokens = usage === null ? null : usage.prompt + usage.completion
-    admission.end({ counts: raw.statusCode < 400 || trace.attempts > 0, tokens })
+    admission.end({ counts: raw.statusCode < 400 || record.attempts > 0, tokens })
   })
 }

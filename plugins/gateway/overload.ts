@@ -77,7 +77,7 @@ export default fp<OverloadOptions>(async (app, { nodeCounts, ...limits }) => {
       reply.code(refusal.status).headers(refusal.headers).type('application/json; charset=utf-8').send(text)
       return
     }
-    whenOver(reply.raw, request.trace, load.enter('requests'))
+    whenOver(reply.raw, request.record, load.enter('requests'))
     atEndOfTurn(done)
   })
 
@@ -90,7 +90,7 @@ export default fp<OverloadOptions>(async (app, { nodeCounts, ...limits }) => {
       return done(overloaded())
     }
     request.keyLoad = keyLoad
-    whenOver(raw, request.trace, () => {
+    whenOver(raw, request.record, () => {
       request.giveBytes()
       load.close(keyLoad)
     })
@@ -108,4 +108,4 @@ export default fp<OverloadOptions>(async (app, { nodeCounts, ...limits }) => {
   }, () => load.lagMs() / 1000)
   metrics.counter({ name: 'shed_total', help: 'Requests turned away because of the load.' }, () => load.shedCount)
   app.addHook('onClose', async () => load.stop())
-}, { name: 'overload', dependencies: ['metrics', 'auth', 'trace'] })
+}, { name: 'overload', dependencies: ['metrics', 'auth', 'request-record'] })

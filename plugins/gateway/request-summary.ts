@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { RequestSummary, RequestListener } from '../../services/requests/request-summary.ts'
-import { afterWork } from '../../services/requests/trace.ts'
+import { afterWork } from '../../services/requests/request-record.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -22,11 +22,11 @@ export default fp(async app => {
     reply.raw.on('close', () => {
       const summary = summaryOf(request, reply, startedMs)
       // A call may go on without its client, which is charged for it later.
-      afterWork(summary.trace, () => { for (const listener of listeners) listener(summary) })
+      afterWork(summary.record, () => { for (const listener of listeners) listener(summary) })
     })
     done()
   })
-}, { name: 'request-summary', dependencies: ['auth', 'trace', 'cors'] })
+}, { name: 'request-summary', dependencies: ['auth', 'request-record', 'cors'] })
 
 function summaryOf (request: FastifyRequest, { raw }: FastifyReply, startedMs: number): RequestSummary {
   const { headers: { traceparent }, routeOptions: { url, config } } = request
@@ -42,7 +42,7 @@ function summaryOf (request: FastifyRequest, { raw }: FastifyReply, startedMs: n
     isClientGone: !raw.writableFinished,
     traceparent: typeof traceparent === 'string' ? traceparent : null,
     sent: request,
-    trace: request.trace,
+    record: request.record,
     startedMs,
     endedMs: performance.now()
   }

@@ -1,6 +1,8 @@
 import fp from 'fastify-plugin'
 import { createCostWatch, type CostWatch } from '../../services/requests/cost-watch.ts'
-import { createRequestHolds, type RequestHolds } from '../../services/requests/request-hold.ts'
+import {
+  createRequestReservations, type RequestReservations
+} from '../../services/requests/request-reservation.ts'
 import type { Candidate, Catalogue } from '../../services/requests/candidates.ts'
 import { createIds } from '../../services/shared/ids.ts'
 import { countCostMismatches } from '../../services/operations/observability/metrics/gateway.ts'
@@ -12,7 +14,7 @@ declare module 'fastify' {
     /** What the use cases of chat, images and videos have in common. */
     requests: {
       catalogue: Catalogue
-      holds: RequestHolds
+      holds: RequestReservations
       /** Compares what a provider reports that a request has cost with what was expected. */
       onReportedCost: CostWatch
       /** Logs a call of a provider that failed. */
@@ -30,7 +32,7 @@ export default fp<{ keepsWords: boolean }>(async (app, { keepsWords }) => {
   })
   app.decorate('requests', {
     catalogue: { resolve: app.models.resolve, provider: app.providers.get, deployments: app.deployments },
-    holds: createRequestHolds({
+    holds: createRequestReservations({
       ledger: app.ledger,
       newId: createIds('hold_'),
       onError: error => app.log.error(error, 'a request could not be booked'),

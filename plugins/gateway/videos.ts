@@ -4,11 +4,11 @@ import fp from 'fastify-plugin'
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { Timing } from '../../services/videos/runner/runner-context.ts'
 import type { Job } from '../../services/videos/job.ts'
-import type { VideoIncoming } from '../../services/videos/order.ts'
+import type { VideoExchange } from '../../services/videos/order.ts'
 import { createVideoService, type VideoService } from '../../services/videos/create.ts'
 import { countJobs, showJobs } from '../../services/operations/observability/metrics/gateway.ts'
 import { whenClosed } from '../../services/requests/attempt.ts'
-import type { Incoming } from '../../services/requests/incoming.ts'
+import type { Exchange } from '../../services/requests/exchange.ts'
 import { readRetryOptions } from '../../services/requests/request-headers.ts'
 
 declare module 'fastify' {
@@ -19,7 +19,7 @@ declare module 'fastify' {
 
   interface FastifyReply {
     /** Answers a request for a video, whose body was validated, by a long poll. */
-    serveVideo (incoming: Incoming<ChatCompletionRequest>): Promise<void>
+    serveVideo (exchange: Exchange<ChatCompletionRequest>): Promise<void>
     /** Finds or creates the job for such a body, to be answered with at once. */
     beginVideo (body: ChatCompletionRequest): Promise<Job>
   }
@@ -60,16 +60,16 @@ export default fp<VideosOptions>(async (app, { timing = {}, webhookOrigins }) =>
     return Object.entries({ delivered, failed, given_up: givenUp })
       .map(([outcome, value]) => ({ labels: { outcome }, value }))
   })
-  app.decorateReply('serveVideo', async function (incoming) {
+  app.decorateReply('serveVideo', async function (exchange) {
     const { request, raw } = this
     whenClosed(raw, app.load.admit('polls', request.keyLoad))
-    await app.videos.complete(await videoIncoming(request, incoming))
+    await app.videos.complete(await videoExchange(request, exchange))
     forgetBody(request)
   })
   app.decorateReply('beginVideo', async function (body) {
     const { request, raw } = this
-    const incoming = { ...this.incoming(), request: body }
-    const { job, headers, answered } = await app.videos.begin(await videoIncoming(request, incoming))
+    const exchange = { ...this.exchange(), body }
+    const { job, headers, answered } = await app.videos.begin(await videoExchange(request, exchange))
     whenClosed(raw, () => answered(raw.writableFinished && raw.statusCode < 300))
     this.headers(headers)
     forgetBody(request)
@@ -81,16 +81,16 @@ export default fp<VideosOptions>(async (app, { timing = {}, webhookOrigins }) =>
   name: 'videos',
   dependencies: [
     'store', 'secrets', 'models', 'providers', 'ledger', 'media', 'metrics', 'base-url', 'json-body', 'overload', 'requests',
-    'incoming'
+    'exchange'
   ]
 })
 
-async function videoIncoming (
-  request: FastifyRequest, incoming: Incoming<ChatCompletionRequest>
-): Promise<VideoIncoming> {
+async function videoExchange (
+  request: FastifyRequest, exchange: Exchange<ChatCompletionRequest>
+): Promise<VideoExchange> {
   // Its pictures are read and hashed in a turn of their own: parsing them has taken long enough.
   if (request.bodyBytes > largeBytes) await turn()
-  return { ...incoming, ...readRetryOptions(request.headers), baseUrl: request.baseUrl() }
+  return { ...exchange, ...readRetryOptions(request.headers), baseUrl: request.baseUrl() }
 }
 
 /** The pictures in a body may be megabytes, and a long poll lasts for minutes. */

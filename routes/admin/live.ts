@@ -15,7 +15,7 @@ interface LiveOptions {
 }
 
 const events = { description: 'Server-sent events; the data of each is in `x-event`.', 'x-event': LiveFigures }
-const answer = { description: 'A stream that ends with the session', content: { 'text/event-stream': { schema: Type.String(events) } } }
+const response = { description: 'A stream that ends with the session', content: { 'text/event-stream': { schema: Type.String(events) } } }
 
 /** `GET /admin/live`: what happens now, as server-sent events every two seconds. */
 const live: FastifyPluginAsyncTypebox<LiveOptions> = async (
@@ -30,7 +30,7 @@ const live: FastifyPluginAsyncTypebox<LiveOptions> = async (
 
   app.get('/live', {
     config: { permission: 'read', passThrough: true },
-    schema: { summary: 'Watch what happens now', response: { 200: answer, ...errorResponses } }
+    schema: { summary: 'Watch what happens now', response: { 200: response, ...errorResponses } }
   }, async (request, reply) => {
     if (clients >= maxClients) throw crowded(maxClients)
     clients++

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { unknownUrl } from '../../services/http/error-answers.ts'
+import { unknownUrl } from '../../services/http/to-gateway-error.ts'
 import files, { type ConsoleFilesOptions } from './files.ts'
 import session from './session.ts'
 import signIn from './sign-in.ts'

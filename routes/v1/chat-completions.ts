@@ -1,6 +1,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
+import {
+  ChatCompletion, ChatCompletionChunk, ChatCompletionRequest
+} from '../../schemas/openai/chat-completions.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
 import { VideoObject } from '../../schemas/openai/videos.ts'
 import { checkChatRequest } from '../../services/chat/request-checks.ts'
@@ -31,7 +33,7 @@ const chatCompletions: FastifyPluginAsyncTypebox = async app => {
     checkChatRequest(request.body)
     if (app.models.resolveVideos(request.body.model).length > 0) return makeVideo(request, reply)
     if (request.body.webhook_url !== undefined) throw noJobForWebhook()
-    return app.chat.complete(reply.incoming())
+    return app.chat.complete(reply.exchange())
   })
 }
 
@@ -47,7 +49,7 @@ async function makeVideo (
     reply.code(202).headers({ location, 'preference-applied': 'respond-async' })
     return toVideoObject(job)
   }
-  await reply.serveVideo(reply.incoming())
+  await reply.serveVideo(reply.exchange())
   // The response is still open; without this wait, Fastify would send an empty one.
   await reply
 }

@@ -21,7 +21,7 @@ const completions: FastifyPluginAsyncTypebox = async app => {
     }
   }, async (request, reply) => {
     checkCompletionRequest(request.body)
-    await app.chat.completeText(reply.incoming())
+    await app.chat.completeText(reply.exchange())
   })
 }
 

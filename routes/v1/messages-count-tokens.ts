@@ -15,8 +15,8 @@ const messagesCountTokens: FastifyPluginAsyncTypebox = async app => {
       body: CountTokensRequest,
       response: { 200: TokenCount, ...messagesErrorResponses }
     }
-  }, async ({ body, jsonText, headers, apiKey, trace }, reply) => {
-    trace.asked = body.model
+  }, async ({ body, jsonText, headers, apiKey, record }, reply) => {
+    record.requestedModel = body.model
     const left = new AbortController()
     whenClosed(reply.raw, () => left.abort(clientLeft()))
     const mayUse = (model: string): boolean => apiKey.mayUse(model)

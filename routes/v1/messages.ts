@@ -24,10 +24,10 @@ const messages: FastifyPluginAsyncTypebox = async app => {
       response: { 200: CreatedMessage, ...messagesErrorResponses }
     }
   }, async (request, reply) => {
-    const { incoming, native } = await toChatCall(reply.incoming(), request.headers)
+    const { exchange, native } = await toChatCall(reply.exchange(), request.headers)
     const isVideo = app.models.resolveVideos(request.body.model).length > 0
     if (isVideo) refuseNativeNeeds(request.body)
-    await (isVideo ? reply.serveVideo(incoming) : app.chat.complete(incoming, native))
+    await (isVideo ? reply.serveVideo(exchange) : app.chat.complete(exchange, native))
     return reply
   })
 }

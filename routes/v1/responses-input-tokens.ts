@@ -12,8 +12,8 @@ const responsesInputTokens: FastifyPluginAsyncTypebox = async app => {
       body: InputTokensRequest,
       response: { 200: InputTokenCount, ...errorResponses }
     }
-  }, async ({ body, apiKey, trace }) => {
-    trace.asked = body.model ?? null
+  }, async ({ body, apiKey, record }) => {
+    record.requestedModel = body.model ?? null
     const count = await app.responses.countInput(body, apiKey)
     return { object: 'response.input_tokens' as const, input_tokens: count }
   })

@@ -1,7 +1,7 @@
 import { Type, type FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { errorResponses } from '../../schemas/openai/error.ts'
 import { ResponseObject, ResponseRequest, ResponseStreamEvent } from '../../schemas/openai/responses.ts'
-import { methodNotSupported } from '../../services/http/error-answers.ts'
+import { methodNotSupported } from '../../services/http/to-gateway-error.ts'
 import { GatewayError } from '../../services/shared/errors.ts'
 
 /**
@@ -26,7 +26,7 @@ const responses: FastifyPluginAsyncTypebox = async app => {
     }
   }, async (request, reply) => {
     const isVideo = app.models.resolveVideos(request.body.model).length > 0
-    await app.responses.create(reply.incoming(), isVideo ? chat => reply.serveVideo(chat) : null)
+    await app.responses.create(reply.exchange(), isVideo ? chat => reply.serveVideo(chat) : null)
     return reply
   })
 

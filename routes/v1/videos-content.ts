@@ -39,16 +39,16 @@ const videoContent: FastifyPluginAsyncTypebox = async app => {
     if (stored === null && url !== null) return reply.redirect(url, 302)
     const found = stored === null ? undefined : await media.get(stored)
     if (found === undefined) throw videoExpired()
-    const answer = mediaResponse(found, headers, store.clock())
+    const result = mediaResponse(found, headers, store.clock())
     // The key decides who may have it, so no shared cache may keep it.
-    const cacheControl = String(answer.headers['cache-control']).replace('public', 'private')
-    reply.code(answer.status).headers({ ...answer.headers, 'cache-control': cacheControl })
-    if (answer.status === 304) return reply.send(undefined)
+    const cacheControl = String(result.headers['cache-control']).replace('public', 'private')
+    reply.code(result.status).headers({ ...result.headers, 'cache-control': cacheControl })
+    if (result.status === 304) return reply.send(undefined)
     reply.raw.once('close', () => {
-      if (answer.status !== 200 || !reply.raw.writableFinished) return
+      if (result.status !== 200 || !reply.raw.writableFinished) return
       library.received(id).catch(err => log.warn({ err }, 'the delivery of a video could not be recorded'))
     })
-    return reply.send(await openFile({ media, log }, found, answer.range))
+    return reply.send(await openFile({ media, log }, found, result.range))
   })
 }
 

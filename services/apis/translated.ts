@@ -1,5 +1,5 @@
 import type { ChatCompletion, ChatCompletionChunk } from '../../schemas/openai/chat-completions.ts'
-import { errorAnswer } from '../http/error-answers.ts'
+import { toGatewayError } from '../http/to-gateway-error.ts'
 import {
   passing, type Delivery, type EncodeError, type Events, type LongPollResponse, type NativeDelivery
 } from '../requests/delivery.ts'
@@ -52,7 +52,9 @@ function translatedPoll (response: LongPollResponse, form: SurfaceForm): LongPol
   return {
     raw,
     send (headers, body) {
-      whole(body).then(answer => response.send(headers, answer), error => response.fail(errorAnswer(error)))
+      whole(body).then(
+        result => response.send(headers, result), error => response.fail(toGatewayError(error))
+      )
     },
     fail: error => response.fail(error),
     commit: headers => response.commit(headers),

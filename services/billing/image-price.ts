@@ -2,12 +2,12 @@ import type { ImageAbilities, ModelConfig, Price } from '../config/catalogue/typ
 import { notPriced } from './token-price.ts'
 import { nanoFromPico } from '../shared/money.ts'
 import type { Charge, Quote } from './charge.ts'
-import type { ImageAnswer, ImageUsage, ImageOptions } from '../providers/provider-image.ts'
+import type { GeneratedImages, ImageUsage, ImageOptions } from '../providers/provider-image.ts'
 import { sizeText } from '../providers/provider-image.ts'
 import { imagesCostNano } from './provider-cost.ts'
 
 /** An answer of a provider, and how many of its images reach the client. */
-export interface DeliveredImages { answer: ImageAnswer, delivered: number }
+export interface DeliveredImages { answer: GeneratedImages, delivered: number }
 
 /** `maxNano` is exact where the price is per image. */
 export interface ImageQuote extends Quote<DeliveredImages> {

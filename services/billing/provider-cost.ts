@@ -1,11 +1,11 @@
 import type { Price } from '../config/catalogue/types.ts'
 import type { Usage } from '../providers/report.ts'
-import type { ImageAnswer } from '../providers/provider-image.ts'
+import type { GeneratedImages } from '../providers/provider-image.ts'
 import { nanoFromPico } from '../shared/money.ts'
 import { videoCostNano } from './video-price.ts'
 
 /** What images cost the operator, of those the client gets and of others alike. */
-export function imagesCostNano (cost: Price | null, { usage, images }: ImageAnswer): number | undefined {
+export function imagesCostNano (cost: Price | null, { usage, images }: GeneratedImages): number | undefined {
   if (cost === null) return undefined
   if (cost.imageNano !== null) return bounded(cost.imageNano * images.length)
   if (cost.inputPico === null || cost.outputPico === null || usage === null) return undefined

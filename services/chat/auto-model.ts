@@ -2,7 +2,7 @@ import type { ChatCompletionRequest } from '../../schemas/openai/chat-completion
 import type { CompletionRequest } from '../../schemas/openai/completions.ts'
 import type { ModelConfig } from '../config/catalogue/types.ts'
 import type { Ledger } from '../billing/ledger/ledger.ts'
-import type { Incoming } from '../requests/incoming.ts'
+import type { Exchange } from '../requests/exchange.ts'
 import { routeHeader } from '../routing/describe.ts'
 import type { FeedbackStore } from '../routing/feedback/store-feedback.ts'
 import type { Router } from '../routing/router.ts'
@@ -29,28 +29,28 @@ export function createAutoModel (
      * GatewayError 400 when no model qualifies or a legacy completion has what no chat has, 404 for an
      * unknown policy.
      */
-    async select (incoming: Incoming<ChatCompletionRequest | CompletionRequest>, isResponse = false) {
-      const { request, text, requestId, payer, mayUse, conversation } = incoming
+    async select (exchange: Exchange<ChatCompletionRequest | CompletionRequest>, isResponse = false) {
+      const { body, rawBody, requestId, payer, mayUse, conversation } = exchange
       const { availableNano } = await leastMeans(ledger, payer.chain)
       const decision = router.decide({
-        request: 'messages' in request ? request : toRoutedChat(request),
+        request: 'messages' in body ? body : toRoutedChat(body),
         key: payer.key,
         mayUse,
         conversation,
         candidates: null,
         isResponse,
-        bodyBytes: text.bytes.length,
+        bodyBytes: rawBody.bytes.length,
         availableNano
       })
       const [first, ...others] = attemptOrder(decision)
       return {
-        model: first ?? request.model,
+        model: first ?? body.model,
         fallbacks: others.slice(0, maxFallbacks),
         /** The most that the request may cost; null: no limit. */
         ceilingNano: decision.ceilingNano,
         bestPrice: bestPriceOf(decision),
         /** How long to wait for a candidate before another one is called; null while that is not known. */
-        patience: patienceFor(request, Number(decision.signals.outputTokens ?? 0)),
+        patience: patienceFor(body, Number(decision.signals.outputTokens ?? 0)),
         /** Makes the model that answered sticky; returns the value of `x-tollgate-route`. */
         answered (model: string): string {
           router.stick(decision, model)

@@ -7,7 +7,7 @@ import type { CompletionUsage } from '../../schemas/openai/usage.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { JsonText } from '../shared/json.ts'
 import { outputLimitOf } from '../shared/request-fields.ts'
-import type { ChatAnswer, ChatProvider, CompletionAnswer, CompletionCall } from '../providers/provider.ts'
+import type { ChatResponse, ChatProvider, CompletionResponse, CompletionCall } from '../providers/provider.ts'
 import { createReport, type StreamReport } from '../providers/report.ts'
 import { eventsIn } from '../providers/upstream/sse.ts'
 
@@ -22,27 +22,27 @@ const defaultMaxTokens = 16
  */
 export async function completeByChat (
   provider: ChatProvider, call: CompletionCall
-): Promise<CompletionAnswer> {
-  const prompts = promptsOf(call.request)
-  refuseUnmappable(call.request)
+): Promise<CompletionResponse> {
+  const prompts = promptsOf(call.body)
+  refuseUnmappable(call.body)
   const calls = prompts.map(prompt => {
-    const request = chatRequest(call.request, prompt)
-    return { ...call, request, text: JsonText.from(request) }
+    const body = chatRequest(call.body, prompt)
+    return { ...call, body, rawBody: JsonText.from(body) }
   })
   const parts: NonNullable<StreamReport['calls']> = []
   const report = { ...createReport(), calls: parts }
 
   /** Answers one prompt; undefined if there is no such prompt. */
-  async function ask (index: number): Promise<ChatAnswer | undefined> {
+  async function ask (index: number): Promise<ChatResponse | undefined> {
     const next = calls[index]
     if (next === undefined) return undefined
-    const part = { request: next.request, report: createReport() }
+    const part = { request: next.body, report: createReport() }
     parts.push(part)
     try {
-      const answer = await provider.chat(next)
-      part.report = answer.report
-      report.dropped = [...new Set([...report.dropped, ...answer.report.dropped])]
-      return answer
+      const response = await provider.chat(next)
+      part.report = response.report
+      report.dropped = [...new Set([...report.dropped, ...response.report.dropped])]
+      return response
     } catch (error) {
       // A prompt at which the provider failed is free, but not one that it read before the client left.
       if (!next.signal.aborted) parts.splice(parts.indexOf(part), 1)
@@ -50,12 +50,12 @@ export async function completeByChat (
     }
   }
 
-  const choicesPerPrompt = call.request.n ?? 1
-  if (call.request.stream === true) {
+  const choicesPerPrompt = call.body.n ?? 1
+  if (call.body.stream === true) {
     return { kind: 'chunks', chunks: streamAll(ask, choicesPerPrompt, report), report }
   }
-  const answers = await Promise.all(calls.map((_, index) => ask(index)))
-  const body = mergeAnswers(answers.filter(answer => answer !== undefined), choicesPerPrompt)
+  const responses = await Promise.all(calls.map((_, index) => ask(index)))
+  const body = mergeResponses(responses.filter(result => result !== undefined), choicesPerPrompt)
   Object.assign(report, totalOf(parts))
   return { kind: 'json', body, text: null, report }
 }
@@ -108,8 +108,8 @@ function chatRequest (request: CompletionRequest, prompt: string): ChatCompletio
   }
 }
 
-function mergeAnswers (answers: ChatAnswer[], choicesPerPrompt: number): Completion {
-  const bodies = answers.map(wholeBody)
+function mergeResponses (responses: ChatResponse[], choicesPerPrompt: number): Completion {
+  const bodies = responses.map(wholeBody)
   const first = bodies[0]
   return {
     id: legacyId(first?.id),
@@ -126,22 +126,23 @@ function mergeAnswers (answers: ChatAnswer[], choicesPerPrompt: number): Complet
   }
 }
 
-function wholeBody (answer: ChatAnswer): ChatCompletion {
-  if (answer.kind !== 'json') throw new TypeError('A request without stream was answered with one.')
-  return answer.body
+function wholeBody (response: ChatResponse): ChatCompletion {
+  if (response.kind !== 'json') throw new TypeError('A request without stream was answered with one.')
+  return response.body
 }
 
 /** The streams of all prompts, one after the other, as legacy chunks with one usage chunk at the end. */
 async function * streamAll (
-  answerTo: (index: number) => Promise<ChatAnswer | undefined>, choicesPerPrompt: number, report: StreamReport
+  answerTo: (index: number) => Promise<ChatResponse | undefined>, choicesPerPrompt: number,
+  report: StreamReport
 ): AsyncGenerator<Completion, void, undefined> {
   const usages: (CompletionUsage | null | undefined)[] = []
   let head: Omit<Completion, 'choices'> | undefined
   for (let prompt = 0; ; prompt++) {
-    const answer = await answerTo(prompt)
-    if (answer === undefined) break
+    const response = await answerTo(prompt)
+    if (response === undefined) break
     let usage: CompletionUsage | null | undefined
-    for await (const chunk of chunksOf(answer)) {
+    for await (const chunk of chunksOf(response)) {
       head ??= { id: legacyId(chunk.id), object: 'text_completion', created: chunk.created, model: chunk.model }
       // Some servers send their count so far with every chunk.
       usage = chunk.usage ?? usage
@@ -150,16 +151,16 @@ async function * streamAll (
       yield { ...head, choices: choices.map(choice => legacyChoice(choice, prompt * choicesPerPrompt)) }
     }
     usages.push(usage)
-    report.model ??= answer.report.model
+    report.model ??= response.report.model
   }
   Object.assign(report, totalOf(report.calls ?? []))
   if (head !== undefined) yield { ...head, choices: [], usage: sumUsage(usages) }
 }
 
-async function * chunksOf (answer: ChatAnswer): AsyncGenerator<ChatCompletionChunk, void, undefined> {
-  if (answer.kind === 'json') throw new TypeError('A stream request was answered without one.')
-  if (answer.kind === 'chunks') return yield * answer.chunks
-  for await (const piece of answer.events) {
+async function * chunksOf (response: ChatResponse): AsyncGenerator<ChatCompletionChunk, void, undefined> {
+  if (response.kind === 'json') throw new TypeError('A stream request was answered without one.')
+  if (response.kind === 'chunks') return yield * response.chunks
+  for await (const piece of response.events) {
     for (const { data } of eventsIn(Buffer.from(piece))) if (data !== '[DONE]') yield JSON.parse(data)
   }
 }

@@ -2,7 +2,7 @@ import { promptSize, type PromptSize } from '../billing/prompt-size.ts'
 import type { RequestsConfig } from '../config/catalogue/types.ts'
 import type { ChatProvider } from '../providers/provider.ts'
 import { isPolicy, planFor, type Candidate, type Catalogue, type Plan } from '../requests/candidates.ts'
-import type { Incoming } from '../requests/incoming.ts'
+import type { Exchange } from '../requests/exchange.ts'
 import type { AutoModel } from './auto-model.ts'
 import { onlyFitting } from './context-window.ts'
 import { onlyPriced, onlyServed } from './request-checks.ts'
@@ -10,7 +10,7 @@ import type { AnyRequest, Native, Selected } from './types.ts'
 
 /** A request as providers get it, and the deployments that may answer it. */
 export interface ChatPlan<Request> {
-  incoming: Incoming<Request>
+  exchange: Exchange<Request>
   auto: Selected
   plan: Plan<Candidate<ChatProvider>>
   prompt: PromptSize
@@ -27,32 +27,32 @@ interface PlanOptions {
  * it asks for, at a price, within their context windows. Throws GatewayError 400 or 404 when none does.
  */
 export async function planChat<Request extends AnyRequest> (
-  given: Incoming<Request>, native: Omit<Native, 'ask'>, { catalogue, autoModel, limits }: PlanOptions
+  given: Exchange<Request>, native: Omit<Native, 'call'>, { catalogue, autoModel, limits }: PlanOptions
 ): Promise<ChatPlan<Request>> {
-  const isAuto = isPolicy(given.request.model)
+  const isAuto = isPolicy(given.body.model)
   const auto = isAuto ? await autoModel.select(given, native.speaks !== undefined) : null
-  const incoming = withoutOwnFields(given)
-  const { request, text, mayUse } = incoming
-  const { model, fallbacks } = auto ?? given.request
+  const exchange = withoutOwnFields(given)
+  const { body, rawBody, mayUse } = exchange
+  const { model, fallbacks } = auto ?? given.body
   const allowDearer = auto !== null || limits.allowDearerFallbacks
-  const bodyBytes = Math.max(text.bytes.length, native.bodyBytes ?? 0)
+  const bodyBytes = Math.max(rawBody.bytes.length, native.bodyBytes ?? 0)
   const question = { kind: 'chat' as const, model, fallbacks, promptBound: bodyBytes, allowDearer, mayUse }
   const served = onlyServed(planFor(question, catalogue), native.speaks)
-  const priced = onlyPriced(native.narrow === undefined ? served : native.narrow(served), request)
-  const prompt = promptSize(request, bodyBytes)
-  const plan = native.mayShorten === true ? priced : await onlyFitting(priced, request, prompt)
-  return { incoming, auto, plan, prompt }
+  const priced = onlyPriced(native.narrow === undefined ? served : native.narrow(served), body)
+  const prompt = promptSize(body, bodyBytes)
+  const plan = native.mayShorten === true ? priced : await onlyFitting(priced, body, prompt)
+  return { exchange, auto, plan, prompt }
 }
 
 const ownFields = ['fallbacks', 'routing']
 
 /** The request as providers get it: fields for the gateway alone are taken out. */
-function withoutOwnFields<Request extends AnyRequest> (incoming: Incoming<Request>): Incoming<Request> {
-  const { request, text } = incoming
-  if (request.fallbacks === undefined && request.routing === undefined) return incoming
+function withoutOwnFields<Request extends AnyRequest> (exchange: Exchange<Request>): Exchange<Request> {
+  const { body, rawBody } = exchange
+  if (body.fallbacks === undefined && body.routing === undefined) return exchange
   return {
-    ...incoming,
-    text: text.without(ownFields),
-    request: { ...request, fallbacks: undefined, routing: undefined }
+    ...exchange,
+    rawBody: rawBody.without(ownFields),
+    body: { ...body, fallbacks: undefined, routing: undefined }
   }
 }

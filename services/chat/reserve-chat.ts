@@ -7,14 +7,14 @@ import { hasOutput, isCounted } from '../providers/report.ts'
 import { isAbandoned } from '../requests/attempt.ts'
 import { tokenLimitsOf, type Candidate } from '../requests/candidates.ts'
 import type { Settled } from '../requests/delivery.ts'
-import type { RequestHold } from '../requests/request-hold.ts'
+import type { RequestReservation } from '../requests/request-reservation.ts'
 import { noteExcess } from './context-window.ts'
 import type { ChatPlan } from './plan-chat.ts'
 import { extrasOf, type Extras } from './request-checks.ts'
 import type { AnyRequest, Native } from './types.ts'
 
 interface ReservationOptions {
-  hold: RequestHold
+  hold: RequestReservation
   ledger: Pick<Ledger, 'means'>
   lengths: AnswerLengths
   /** What the client's own API asks for beside what the chat request says. */
@@ -49,21 +49,21 @@ export class ChatReservation {
   get quote (): ChatQuote | null { return this.#quote }
 
   /** Reserves what a candidate may cost, unless just that is reserved. Throws like `RequestHold.cover`. */
-  async cover (candidate: Candidate<ChatProvider>): Promise<void> {
-    const { incoming: { request, payer, trace }, auto, prompt } = this.#planned
+  async reserve (candidate: Candidate<ChatProvider>): Promise<void> {
+    const { exchange: { body, payer, record }, auto, prompt } = this.#planned
     const { hold, ledger, lengths, extras } = this.#options
     const { model, price } = candidate
     const limits = tokenLimitsOf(candidate)
-    const terms = { ...extrasOf(request, candidate), ...extras?.(candidate), ...limits }
+    const terms = { ...extrasOf(body, candidate), ...extras?.(candidate), ...limits }
     const last = this.#candidate
     if (last?.model === model && last.price === price && isDeepStrictEqual(terms, this.#terms)) return
     this.#candidate = null
     this.#quote = null
     this.#terms = terms
-    const quote = await hold.coverQuote(model.id, async () => await quoteChat({
+    const quote = await hold.reserveQuoted(model.id, async () => await quoteChat({
       ...terms,
       limits,
-      request,
+      request: body,
       prompt,
       model,
       price,
@@ -74,7 +74,7 @@ export class ChatReservation {
     }))
     this.#candidate = candidate
     this.#quote = quote
-    trace.heldNano = quote.maxNano
+    record.heldNano = quote.maxNano
   }
 
   /** Another one at the same price has answered. */
@@ -88,23 +88,23 @@ export class ChatReservation {
    * its usage.
    */
   async settle (): Promise<Settled> {
-    const { incoming: { request, trace, signal } } = this.#planned
+    const { exchange: { body, record, signal } } = this.#planned
     const { hold, chargesBroken } = this.#options
-    const { report, failure } = trace
+    const { report, failure } = record
     const quote = this.#quote
     const candidate = this.#candidate
-    const uncharged = { costNano: trace.costNano, estimate: null }
+    const uncharged = { costNano: record.costNano, estimate: null }
     if (quote === null || report === null) return uncharged
     const isBroken = failure !== null && !isAbandoned(signal)
     if (isBroken && !(chargesBroken ? hasOutput(report) : isCounted(report))) return uncharged
-    const settled = await hold.settle(() => quote.chargeFor(report, candidate?.cost), trace.provider)
-    trace.costNano = settled.costNano
-    if (candidate !== null) noteExcess(candidate, request, quote, report)
+    const settled = await hold.settle(() => quote.chargeFor(report, candidate?.cost), record.provider)
+    record.costNano = settled.costNano
+    if (candidate !== null) noteExcess(candidate, body, quote, report)
     return settled
   }
 
   /** Releases the money unless it was settled. */
-  end (): void {
-    this.#options.hold.end()
+  release (): void {
+    this.#options.hold.release()
   }
 }

@@ -4,16 +4,16 @@ import { isAbandoned, recordStreamEnd, type Attempt } from '../requests/attempt.
 import { isPolicy, type Candidate } from '../requests/candidates.ts'
 import { RequestDeadline } from '../requests/deadline.ts'
 import { failover } from '../requests/failover.ts'
-import type { Incoming } from '../requests/incoming.ts'
-import { endTrace, setCandidate, type Trace } from '../requests/trace.ts'
+import type { Exchange } from '../requests/exchange.ts'
+import { endRecord, setCandidate, type RequestRecord } from '../requests/request-record.ts'
 import { conversationId } from '../shared/conversation.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { callChat } from './call-chat.ts'
-import { deliverAnswer } from './deliver-answer.ts'
+import { reply } from './reply-chat.ts'
 import { completeByChat } from './legacy.ts'
 import { planChat, type ChatPlan } from './plan-chat.ts'
 import { ChatReservation } from './reserve-chat.ts'
-import type { Answer, AnyRequest, Chat, ChatOptions, Way } from './types.ts'
+import type { ChatOrText, AnyRequest, Chat, ChatOptions, Way } from './types.ts'
 
 /** Creates the use case: plan, reserve, call the next deployment until one answers, reply, settle. */
 export function createChat (options: ChatOptions): Chat {
@@ -24,29 +24,29 @@ export function createChat (options: ChatOptions): Chat {
 
   /** A whole response is generated to its end, and charged, even if its client leaves. */
   async function begin<Request extends AnyRequest> (
-    received: Incoming<Request>, way: Way<Request>
+    received: Exchange<Request>, way: Way<Request>
   ): Promise<void> {
-    const { signal, request } = received
-    if (request.stream === true) return await serve(received, way, signal)
+    const { signal, body } = received
+    if (body.stream === true) return await serve(received, way, signal)
     const dueMs = performance.now() + options.config().requests.deadlineMs
     await drains.run(signal, dueMs, callSignal => serve(received, way, callSignal))
   }
 
   async function serve<Request extends AnyRequest> (
-    received: Incoming<Request>, { ask, native }: Way<Request>, callSignal: AbortSignal
+    received: Exchange<Request>, { ask: callProvider, native }: Way<Request>, callSignal: AbortSignal
   ): Promise<void> {
     const { requests: limits } = options.config()
-    const { request: { model: asked, stream }, requestId, payer, clientRetries, signal, trace } = received
-    trace.asked = asked
+    const { body: { model: asked, stream }, requestId, payer, clientRetries, signal, record } = received
+    record.requestedModel = asked
     const given = isPolicy(asked) && observe !== undefined ? observe(received) : received
     const planned = await planChat(given, native, { catalogue, autoModel, limits })
-    const { incoming, auto, plan } = planned
+    const { exchange, auto, plan } = planned
     const deadline = new RequestDeadline(received, limits)
     const hold = holds(payer, requestId, { signal, dueMs: deadline.dueMs })
     const { extras } = native
     const chargesBroken = limits.chargeBrokenStreams
     const reservation = new ChatReservation(planned, { hold, ledger, lengths, extras, chargesBroken })
-    trace.isOpen = true
+    record.isOpen = true
     running++
     try {
       const turns = failover({
@@ -56,52 +56,52 @@ export function createChat (options: ChatOptions): Chat {
         clientRetries,
         signal,
         callSignal,
-        trace,
+        record,
         deadline,
         patience: auto?.patience,
         onFailure: (candidate, error) => options.onFailure(requestId, candidate, error),
         random,
-        conversation: () => conversationId(payer.key, incoming.request, incoming.conversation)
+        conversation: () => conversationId(payer.key, exchange.body, exchange.conversation)
       })
       for await (const turn of turns) {
-        if (!await turn.reserved(reservation.cover(turn.candidate))) continue
+        if (!await turn.reserved(reservation.reserve(turn.candidate))) continue
         const attempt = await turn.call({
-          ask: (candidate, called) => {
+          call: (candidate, called) => {
             const ends = endingWithClient(candidate, { called, callSignal, signal })
-            return callChat(incoming, ask, candidate, reservation.quote, ends)
+            return callChat(exchange, callProvider, candidate, reservation.quote, ends)
           },
           tokensOf
         })
         if (attempt === null) continue
-        recordAttempt(trace, attempt, planned, reservation)
-        if (attempt.answer.kind !== 'json') deadline.streamBegan()
-        await deliverAnswer(incoming, attempt.answer, () => reservation.settle())
-        recordDelivery(incoming, attempt)
+        recordAttempt(record, attempt, planned, reservation)
+        if (attempt.response.kind !== 'json') deadline.streamBegan()
+        await reply(exchange, attempt.response, () => reservation.settle())
+        recordDelivery(exchange, attempt)
         return
       }
     } catch (error) {
       const failure = auto?.failureOf(error) ?? error
-      if (trace.model === null) setCandidate(trace, reservation.candidate ?? plan.asked[0])
+      if (record.model === null) setCandidate(record, reservation.candidate ?? plan.asked[0])
       throw signal.reason instanceof GatewayError ? signal.reason : failure
     } finally {
       deadline.stop()
       await reservation.settle()
-      reservation.end()
-      if (isAbandoned(signal) && stream !== true) options.onAbandoned(requestId, trace)
-      endTrace(trace)
+      reservation.release()
+      if (isAbandoned(signal) && stream !== true) options.onAbandoned(requestId, record)
+      endRecord(record)
       if (--running === 0) onIdle()
     }
   }
 
   return {
-    complete: (incoming, native) => begin(incoming, {
+    complete: (exchange, native) => begin(exchange, {
       native: native ?? {},
-      ask: (candidate, call) => native?.ask(candidate, call) ?? candidate.provider.chat(call)
+      ask: (candidate, call) => native?.call(candidate, call) ?? candidate.provider.chat(call)
     }),
-    completeText: incoming => {
+    completeText: exchange => {
       // A policy chooses among chat models, which OpenAI's legacy endpoint does not serve.
-      const byChat = isPolicy(incoming.request.model)
-      return begin(incoming, {
+      const byChat = isPolicy(exchange.body.model)
+      return begin(exchange, {
         native: {},
         ask: ({ provider }, call) => {
           return (byChat ? undefined : provider.complete?.(call)) ?? completeByChat(provider, call)
@@ -126,28 +126,28 @@ function endingWithClient (
 }
 
 /** Tokens of a whole response; null for a stream, which goes on. */
-function tokensOf (answer: Answer): number | null {
-  return answer.kind === 'json' ? answer.report.usage?.completion ?? 0 : null
+function tokensOf (response: ChatOrText): number | null {
+  return response.kind === 'json' ? response.report.usage?.completion ?? 0 : null
 }
 
 /** Records who answers, before the headers are sent that say so. */
 function recordAttempt (
-  trace: Trace, { candidate, answer }: Attempt<Candidate<ChatProvider>, Answer>,
+  record: RequestRecord, { candidate, response }: Attempt<Candidate<ChatProvider>, ChatOrText>,
   { auto }: Pick<ChatPlan<AnyRequest>, 'auto'>, reservation: ChatReservation
 ): void {
-  setCandidate(trace, candidate)
-  trace.report = answer.report
+  setCandidate(record, candidate)
+  record.report = response.report
   reservation.moveTo(candidate)
-  trace.maxTokens = reservation.quote?.outputLimit ?? null
-  trace.route = auto?.answered(candidate.model.id) ?? null
+  record.maxTokens = reservation.quote?.outputLimit ?? null
+  record.route = auto?.answered(candidate.model.id) ?? null
 }
 
 /** Records how a stream has ended in the health of its deployment. */
 function recordDelivery (
-  { trace, signal }: Incoming<unknown>, attempt: Attempt<Candidate, Answer>
+  { record, signal }: Exchange<unknown>, attempt: Attempt<Candidate, ChatOrText>
 ): void {
-  const { answer: { kind, report } } = attempt
+  const { response: { kind, report } } = attempt
   if (kind === 'json') return
-  const isBroken = trace.failure !== null && !signal.aborted
+  const isBroken = record.failure !== null && !signal.aborted
   recordStreamEnd(attempt, isBroken ? 'broken' : report.usage?.completion ?? 0)
 }

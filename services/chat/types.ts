@@ -3,13 +3,13 @@ import type { CompletionRequest } from '../../schemas/openai/completions.ts'
 import type { RequestsConfig } from '../config/catalogue/types.ts'
 import type { Ledger } from '../billing/ledger/ledger.ts'
 import type {
-  ChatAnswer, ChatProvider, CompletionAnswer, NativeAnswer, ProviderCall
+  ChatResponse, ChatProvider, CompletionResponse, NativeResponse, ProviderCall
 } from '../providers/provider.ts'
-import type { Drains } from '../requests/attempt.ts'
+import type { AbandonedCalls } from '../requests/attempt.ts'
 import type { Candidate, Catalogue, Plan } from '../requests/candidates.ts'
-import type { Incoming } from '../requests/incoming.ts'
-import type { RequestHolds } from '../requests/request-hold.ts'
-import type { Trace } from '../requests/trace.ts'
+import type { Exchange } from '../requests/exchange.ts'
+import type { RequestReservations } from '../requests/request-reservation.ts'
+import type { RequestRecord } from '../requests/request-record.ts'
 import type { UpstreamError } from '../shared/errors.ts'
 import type { AutoModel } from './auto-model.ts'
 import type { Extras } from './request-checks.ts'
@@ -19,9 +19,9 @@ export interface Chat {
    * Serves `POST /v1/chat/completions`; throws GatewayError, UpstreamError or StoreUnavailable before the
    * first byte went out.
    */
-  complete (incoming: Incoming<ChatCompletionRequest>, native?: Native): Promise<void>
+  complete (exchange: Exchange<ChatCompletionRequest>, native?: Native): Promise<void>
   /** Serves `POST /v1/completions`, natively or through chat; throws like `complete`. */
-  completeText (incoming: Incoming<CompletionRequest>): Promise<void>
+  completeText (exchange: Exchange<CompletionRequest>): Promise<void>
   /** Resolves when no request is being served any more, with or without its client. */
   idle (): Promise<void>
 }
@@ -29,9 +29,9 @@ export interface Chat {
 /** How a request of another API than chat is answered by the providers that have that API too. */
 export interface Native {
   /** Asks one; undefined if its provider does not have the API: then it is asked for a chat. */
-  ask (
+  call (
     candidate: Candidate<ChatProvider>, call: ProviderCall<ChatCompletionRequest>
-  ): Promise<NativeAnswer | ChatAnswer> | undefined
+  ): Promise<NativeResponse | ChatResponse> | undefined
   /**
    * Leaves out the candidates that cannot do what the chat request does not say. Throws GatewayError 400 when
    * none of those asked for is left. Absent: the chat request says all.
@@ -54,29 +54,29 @@ export interface ChatOptions {
   /** Read for each request, because the configuration may change. */
   config: () => { requests: RequestsConfig }
   ledger: Pick<Ledger, 'means'>
-  holds: RequestHolds
+  holds: RequestReservations
   autoModel: AutoModel
   /** Receives requests to a policy before they are served; it may listen to the answer. */
-  observe?: <Request extends AnyRequest>(incoming: Incoming<Request>) => Incoming<Request>
-  drains: Drains
+  observe?: <Request extends AnyRequest>(exchange: Exchange<Request>) => Exchange<Request>
+  drains: AbandonedCalls
   /** Receives every call that failed, also when another one then succeeds. */
   onFailure: (requestId: string, candidate: Candidate, error: UpstreamError) => void
   /** Receives requests for a whole answer that ended after their client had left. */
-  onAbandoned: (requestId: string, trace: Trace) => void
+  onAbandoned: (requestId: string, record: RequestRecord) => void
   /** In [0, 1). */
   random?: () => number
 }
 
 export type AnyRequest = ChatCompletionRequest | CompletionRequest
-export type Answer = ChatAnswer | CompletionAnswer | NativeAnswer
-export type Ask<Request> = (
+export type ChatOrText = ChatResponse | CompletionResponse | NativeResponse
+export type CallChat<Request> = (
   candidate: Candidate<ChatProvider>, call: ProviderCall<Request>
-) => Promise<Answer>
+) => Promise<ChatOrText>
 
 /** How a request is answered: how candidates are asked, and which ones. */
 export interface Way<Request> {
-  ask: Ask<Request>
-  native: Omit<Native, 'ask'>
+  ask: CallChat<Request>
+  native: Omit<Native, 'call'>
 }
 
 /** What a policy has selected; null: the request names its model. */

@@ -12,7 +12,7 @@ export function clientErrorHandler (error: NodeJS.ErrnoException, socket: Duplex
     socket.destroy()
     return
   }
-  endWith(socket, answers.get(error.code ?? '') ?? malformed)
+  endWith(socket, responses.get(error.code ?? '') ?? malformed)
 }
 
 /** Answers CONNECT, which is for proxies, and closes the connection. */
@@ -34,7 +34,7 @@ const lingering = { maxBytes: 64 * 1024 * 1024, maxMs: 5_000 }
  * Answers, and reads on until the client has closed, too: a connection that is closed while the client still
  * writes is reset, and the client never sees its answer. Source: RFC 9112 section 9.6.
  */
-function endWith (socket: Duplex, { status, reason, text, headers = [] }: RawAnswer): void {
+function endWith (socket: Duplex, { status, reason, text, headers = [] }: RawResponse): void {
   // Node's parser is done with this connection.
   socket.removeAllListeners('data')
   let leftBytes = lingering.maxBytes
@@ -59,27 +59,27 @@ function endWith (socket: Duplex, { status, reason, text, headers = [] }: RawAns
 
 const contentType = 'application/json; charset=utf-8'
 
-interface RawAnswer { status: number, reason: string, text: string, headers?: string[] }
+interface RawResponse { status: number, reason: string, text: string, headers?: string[] }
 
-const malformed = rawAnswer(400, 'Bad Request', 'The request is not valid HTTP.', 'bad_request')
+const malformed = rawResponse(400, 'Bad Request', 'The request is not valid HTTP.', 'bad_request')
 
-const connect: RawAnswer = {
-  ...rawAnswer(405, 'Method Not Allowed', 'This gateway is no proxy: CONNECT is not supported.', 'method_not_supported'),
+const connect: RawResponse = {
+  ...rawResponse(405, 'Method Not Allowed', 'This gateway is no proxy: CONNECT is not supported.', 'method_not_supported'),
   headers: ['allow: GET, HEAD, POST, OPTIONS']
 }
 
-const expectation = rawAnswer(417, 'Expectation Failed',
+const expectation = rawResponse(417, 'Expectation Failed',
   'The only expectation supported is 100-continue.', 'expectation_failed')
 
-const answers = new Map<string, RawAnswer>([
-  ['HPE_HEADER_OVERFLOW', rawAnswer(431, 'Request Header Fields Too Large',
+const responses = new Map<string, RawResponse>([
+  ['HPE_HEADER_OVERFLOW', rawResponse(431, 'Request Header Fields Too Large',
     'The request\'s headers are larger than this gateway accepts.', 'headers_too_large')],
-  ['HPE_CHUNK_EXTENSIONS_OVERFLOW', rawAnswer(413, 'Payload Too Large',
+  ['HPE_CHUNK_EXTENSIONS_OVERFLOW', rawResponse(413, 'Payload Too Large',
     'The request\'s chunk extensions are larger than this gateway accepts.', 'request_too_large')],
-  ['ERR_HTTP_REQUEST_TIMEOUT', rawAnswer(408, 'Request Timeout',
+  ['ERR_HTTP_REQUEST_TIMEOUT', rawResponse(408, 'Request Timeout',
     'The request did not arrive in time.', 'request_timeout')]
 ])
 
-function rawAnswer (status: number, reason: string, message: string, code: string): RawAnswer {
+function rawResponse (status: number, reason: string, message: string, code: string): RawResponse {
   return { status, reason, text: errorText(new GatewayError(status, 'invalid_request_error', message, { code })) }
 }

@@ -139,7 +139,7 @@ const descriptions: Readonly<Record<string, string>> = {
 }
 
 /** The headers of chat answers, whole or streamed, beside OpenAI's own. */
-const answerHeaders: Readonly<Record<string, Json>> = {
+const responseHeaders: Readonly<Record<string, Json>> = {
   'x-tollgate-model': { type: 'string', description: 'The model that ran.' },
   'x-tollgate-provider': { type: 'string', description: 'Its provider.' },
   'x-tollgate-upstream-model': { type: 'string', description: 'Its name at the provider.' },
@@ -172,7 +172,7 @@ function describeResponses (
   if (events === undefined) return all
   const whole = { schema: responses['200'] }
   const content = { 'application/json': whole, 'text/event-stream': { schema: streamOf(events) } }
-  return { ...all, 200: { description: 'The answer, or a stream of its parts.', headers: answerHeaders, content } }
+  return { ...all, 200: { description: 'The answer, or a stream of its parts.', headers: responseHeaders, content } }
 }
 
 function streamOf (events: object): Json {

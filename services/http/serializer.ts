@@ -12,8 +12,8 @@ export const ownSchemas: TSchema[] = []
  * A serializer of answers that Fastify has no schema of: it writes the fields of the schema and no others.
  * Compiled when it is first called, unless it was ahead of time.
  */
-export function serializerOf<Schema extends TSchema> (schema: Schema): (answer: Static<Schema>) => string {
+export function serializerOf<Schema extends TSchema> (schema: Schema): (response: Static<Schema>) => string {
   ownSchemas.push(schema)
   const compile = () => findCompiled('serializer', schema, undefined) ?? require('fast-json-stringify')(schema)
-  return whenCalled(compile) as (answer: Static<Schema>) => string
+  return whenCalled(compile) as (result: Static<Schema>) => string
 }

@@ -6,14 +6,14 @@ import { plainCode, redacted } from '../shared/redact.ts'
  * where they are about its request; a refusal of our key or money is our fault and may quote the key.
  */
 export function fromUpstream (error: UpstreamError): GatewayError {
-  return answers[error.kind](error)
+  return errorOf[error.kind](error)
 }
 
 const maxMessageLength = 1000
 const timedOut = { status: 504, code: 'upstream_timeout' }
 const maxParamLength = 256
 
-const answers: Readonly<Record<UpstreamErrorKind, (error: UpstreamError) => GatewayError>> = {
+const errorOf: Readonly<Record<UpstreamErrorKind, (error: UpstreamError) => GatewayError>> = {
   bad_request: error => aboutTheRequest(400, error, plainCode(error.details.code)),
   moderated: error => aboutTheRequest(400, error, plainCode(error.details.code) ?? 'content_policy_violation'),
   too_large: error => aboutTheRequest(413, error, plainCode(error.details.code) ?? 'request_too_large'),

@@ -31,7 +31,7 @@ export interface SchemaError {
 }
 
 /** A 400 that says what is wrong with `data` in OpenAI's words: message, `param` and `code`. */
-export function toGatewayError (errors: readonly SchemaError[], data: unknown): GatewayError {
+export function fromValidation (errors: readonly SchemaError[], data: unknown): GatewayError {
   const error = errors.reduce((deepest, next) => depth(next) > depth(deepest) ? next : deepest, unspecified)
   const { param, value } = locate(data, error.instancePath)
   const describe = faults.get(error.keyword) ?? otherFault

@@ -1,12 +1,12 @@
-import type { ImageAnswer } from '../providers/provider-image.ts'
+import type { GeneratedImages } from '../providers/provider-image.ts'
 import type { UpstreamError } from '../shared/errors.ts'
 import type { ImageGenerationRequest } from '../../schemas/openai/images-generations.ts'
 import type { Attempt } from '../requests/attempt.ts'
 import type { Candidate, Plan } from '../requests/candidates.ts'
 import { failover, type RetryLimits } from '../requests/failover.ts'
-import type { Incoming } from '../requests/incoming.ts'
-import type { RequestHold } from '../requests/request-hold.ts'
-import { setCandidate } from '../requests/trace.ts'
+import type { Exchange } from '../requests/exchange.ts'
+import type { RequestReservation } from '../requests/request-reservation.ts'
+import { setCandidate } from '../requests/request-record.ts'
 import type { ImageCandidate } from './image-candidates.ts'
 
 /** Each deployment is called once, and no second one after a call that may have made images already. */
@@ -15,7 +15,7 @@ const limits: RetryLimits = {
 }
 
 interface CallOptions {
-  hold: RequestHold
+  hold: RequestReservation
   /** Aborts the calls; the deadline of the request does so too. */
   signal: AbortSignal
   /** Receives every call that failed, also when another one then succeeds. */
@@ -27,30 +27,30 @@ interface CallOptions {
  * UpstreamError or StoreUnavailable.
  */
 export async function callImages (
-  { request, requestId, payer, clientRetries, trace }: Incoming<ImageGenerationRequest>,
+  { body, requestId, payer, clientRetries, record }: Exchange<ImageGenerationRequest>,
   plan: Plan<ImageCandidate>, { hold, signal, onFailure }: CallOptions
-): Promise<Attempt<ImageCandidate, ImageAnswer>> {
+): Promise<Attempt<ImageCandidate, GeneratedImages>> {
   const turns = failover<ImageCandidate>({
     plan,
     limits,
     key: payer.key,
     clientRetries,
     signal,
-    trace,
+    record,
     deadline: { dueMs: Infinity, limitMs: Infinity },
     onFailure: (candidate, error) => onFailure(requestId, candidate, error),
     random: Math.random
   })
-  const ask = async (candidate: ImageCandidate, signal: AbortSignal): Promise<ImageAnswer> => {
-    setCandidate(trace, candidate)
+  const call = async (candidate: ImageCandidate, signal: AbortSignal): Promise<GeneratedImages> => {
+    setCandidate(record, candidate)
     const { provider, deployment: { model }, wanted: { count, size, quality } } = candidate
-    return await provider.images({ request, model, count, size, quality, requestId, signal })
+    return await provider.images({ request: body, model, count, size, quality, requestId, signal })
   }
   for await (const turn of turns) {
     const { quote } = turn.candidate
-    trace.heldNano = quote.maxNano
-    if (!await turn.reserved(hold.cover(plan.model.id, quote))) continue
-    const attempt = await turn.call({ ask, tokensOf: () => 0 })
+    record.heldNano = quote.maxNano
+    if (!await turn.reserved(hold.reserve(plan.model.id, quote))) continue
+    const attempt = await turn.call({ call, tokensOf: () => 0 })
     if (attempt !== null) return attempt
   }
   throw new TypeError('The turns have ended without a failure.')

@@ -1,6 +1,6 @@
 import type { WaitingClients } from '../requests/joins/waiting-clients.ts'
 import type { KnownWork } from '../requests/joins/joinable.ts'
-import type { ImageAnswer } from '../providers/provider-image.ts'
+import type { GeneratedImages } from '../providers/provider-image.ts'
 import { countsAsCharged } from '../billing/ledger/hold/counts-as-charged.ts'
 import { createJobHolds, type Booking } from '../billing/ledger/hold/job-holds.ts'
 import type { EntryRow } from '../billing/ledger/sql/rows.ts'
@@ -18,7 +18,7 @@ export interface Made {
   costNano: number
   /** The hold and the posting of the charge; null if nothing was held. */
   booking: Booking | null
-  answer: Pick<ImageAnswer, 'chosen' | 'usage'>
+  answer: Pick<GeneratedImages, 'chosen' | 'usage'>
   /** Ids of the stored media. */
   images: { media: string, revisedPrompt: string | null }[]
 }

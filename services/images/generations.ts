@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { errorAnswer } from '../http/error-answers.ts'
+import { toGatewayError } from '../http/to-gateway-error.ts'
 import { joinLeft } from '../requests/joins/join-left.ts'
 import type { RequestIdentity } from '../requests/joins/joinable.ts'
 import { nameReused, tooManyAtOnce } from '../requests/joins/names.ts'
@@ -151,9 +151,9 @@ export function createGenerations (
         }
       }
       const made = work(steps).catch(async (error: unknown) => {
-        const answer = errorAnswer(error)
+        const gatewayError = toGatewayError(error)
         // The node is closing: clients that wait at other nodes start it again there.
-        const failure = isDraining() && answer.status === 503 ? lostWithNode() : answer
+        const failure = isDraining() && gatewayError.status === 503 ? lostWithNode() : gatewayError
         const fail = () => rows.fail(id, failure, store.clock(), mediaOf(recorded))
         if (charging === null) await Promise.race([write(fail), sleep(maxFailMs, undefined, { ref: false })])
         throw error

@@ -1,23 +1,23 @@
 import type { ImageGenerationRequest, ImagesResponse } from '../../schemas/openai/images-generations.ts'
 import type { MediaStore } from '../media/media.ts'
 import { isGptImage } from '../providers/openai/images.ts'
-import type { ImageAnswer } from '../providers/provider-image.ts'
+import type { GeneratedImages } from '../providers/provider-image.ts'
 import type { StoredImage } from './store-images.ts'
 
 /** The response body: addresses of the stored images, their bytes, or both. */
 export async function imagesResponse (
-  { request, baseUrl }: { request: ImageGenerationRequest, baseUrl: string },
-  answer: Pick<ImageAnswer, 'chosen' | 'usage'>, stored: readonly StoredImage[], media: MediaStore
+  { body, baseUrl }: { body: ImageGenerationRequest, baseUrl: string },
+  response: Pick<GeneratedImages, 'chosen' | 'usage'>, stored: readonly StoredImage[], media: MediaStore
 ): Promise<ImagesResponse> {
-  const { response_format: form } = request
+  const { response_format: form } = body
   // OpenAI answers for these models with bytes alone, so its clients read nothing else.
-  const hasBytes = form === 'b64_json' || (form == null && isGptImage(request.model))
+  const hasBytes = form === 'b64_json' || (form == null && isGptImage(body.model))
   const data = await Promise.all(stored.map(async image => ({
     ...(form === 'b64_json' ? {} : { url: media.url(image.media, baseUrl) }),
     ...(hasBytes ? { b64_json: await base64Of(image, media) } : {}),
-    revised_prompt: image.revisedPrompt ?? request.prompt
+    revised_prompt: image.revisedPrompt ?? body.prompt
   })))
-  const { quality, background } = answer.chosen ?? {}
+  const { quality, background } = response.chosen ?? {}
   const format = common(stored, ({ media: { mime } }) => mime.replace('image/', ''))
   const size = common(stored, ({ media: { width, height } }) => width === null ? null : `${width}x${height}`)
   return {
@@ -27,7 +27,7 @@ export async function imagesResponse (
     ...(isOneOf(size, sizes) ? { size } : {}),
     ...(isOneOf(quality, qualities) ? { quality } : {}),
     ...(isOneOf(background, backgrounds) ? { background } : {}),
-    ...(answer.usage === null ? {} : { usage: usageOf(answer.usage) })
+    ...(response.usage === null ? {} : { usage: usageOf(response.usage) })
   }
 }
 
@@ -55,7 +55,7 @@ function common (images: readonly StoredImage[], of: (image: StoredImage) => str
 }
 
 function usageOf (
-  { inputText, inputImage, output, outputText }: NonNullable<ImageAnswer['usage']>
+  { inputText, inputImage, output, outputText }: NonNullable<GeneratedImages['usage']>
 ): NonNullable<ImagesResponse['usage']> {
   const input = inputText + inputImage
   return {

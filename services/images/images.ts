@@ -2,15 +2,15 @@ import type { ImageGenerationRequest } from '../../schemas/openai/images-generat
 import type { GatewayConfig } from '../config/catalogue/types.ts'
 import type { CopyFault } from '../media/copy-fault.ts'
 import type { Download, MediaStore } from '../media/media.ts'
-import type { ImageAnswer } from '../providers/provider-image.ts'
-import { errorAnswer } from '../http/error-answers.ts'
+import type { GeneratedImages } from '../providers/provider-image.ts'
+import { toGatewayError } from '../http/to-gateway-error.ts'
 import { bodyHashOf } from '../requests/joins/joinable.ts'
 import type { Candidate, Catalogue, Plan } from '../requests/candidates.ts'
-import type { Incoming } from '../requests/incoming.ts'
+import type { Exchange } from '../requests/exchange.ts'
 import { startLongPoll } from '../requests/long-poll.ts'
 import type { RetryOptions } from '../requests/request-headers.ts'
-import type { RequestHolds } from '../requests/request-hold.ts'
-import { endTrace, headersOf, recordEnding, type Trace } from '../requests/trace.ts'
+import type { RequestReservations } from '../requests/request-reservation.ts'
+import { endRecord, headersOf, recordEnding, type RequestRecord } from '../requests/request-record.ts'
 import { headerText } from '../shared/shown-text.ts'
 import { GatewayError, type UpstreamError } from '../shared/errors.ts'
 import { usdText } from '../shared/money.ts'
@@ -21,7 +21,7 @@ import { planImages, type ImageCandidate } from './image-candidates.ts'
 import { imagesResponse } from './images-response.ts'
 import { storeImages, type StoredImage } from './store-images.ts'
 
-export interface IncomingImages extends Incoming<ImageGenerationRequest>, RetryOptions {
+export interface ImageExchange extends Exchange<ImageGenerationRequest>, RetryOptions {
   /** Where the client reaches the API, e.g. `https://gateway.example.com/v1`. */
   baseUrl: string
 }
@@ -32,7 +32,7 @@ interface ImagesOptions {
   /** The running configuration. */
   config: () => Pick<GatewayConfig, 'requests' | 'video'>
   catalogue: Catalogue
-  holds: RequestHolds
+  holds: RequestReservations
   media: MediaStore
   download: Download
   generations: Generations
@@ -41,7 +41,7 @@ interface ImagesOptions {
   /** Receives each attempt to store an image that failed and is repeated, and the last one. */
   onCopyFailure: (fault: CopyFault, error: unknown) => void
   /** Receives images whose client had disconnected. */
-  onLate: (trace: Trace, requestId: string) => void
+  onLate: (record: RequestRecord, requestId: string) => void
   /** Receives every call that failed, also when another one then succeeds. */
   onFailure: (requestId: string, candidate: Candidate, error: UpstreamError) => void
 }
@@ -56,79 +56,79 @@ export function createImages (options: ImagesOptions) {
   let closed = false
 
   async function make (
-    incoming: IncomingImages, plan: Plan<ImageCandidate>, signal: AbortSignal,
+    exchange: ImageExchange, plan: Plan<ImageCandidate>, signal: AbortSignal,
     steps: GenerationSteps
   ): Promise<Made> {
-    const { requestId, payer, trace } = incoming
-    const dueMs = performance.now() + (incoming.deadlineMs ?? Infinity)
-    const hold = holds(payer, requestId, { signal: incoming.signal, dueMs, fresh: false })
+    const { requestId, payer, record } = exchange
+    const dueMs = performance.now() + (exchange.deadlineMs ?? Infinity)
+    const hold = holds(payer, requestId, { signal: exchange.signal, dueMs, fresh: false })
     try {
       const { onFailure } = options
-      const { candidate, answer } = await callImages(incoming, plan, { hold, signal, onFailure })
+      const { candidate, response } = await callImages(exchange, plan, { hold, signal, onFailure })
       const lost = (error: unknown): never => {
-        const all = { answer, delivered: answer.images.length }
+        const all = { answer: response, delivered: response.images.length }
         hold.suspend(() => candidate.quote.chargeFor(all, candidate.cost), candidate.provider.id)
         throw error
       }
-      const stored = await storeAll(incoming, candidate, answer, signal).catch(lost)
-      trace.images = stored.length
-      const charge = candidate.quote.chargeFor({ answer, delivered: stored.length }, candidate.cost)
+      const stored = await storeAll(exchange, candidate, response, signal).catch(lost)
+      record.images = stored.length
+      const charge = candidate.quote.chargeFor({ answer: response, delivered: stored.length }, candidate.cost)
       if (charge.amountNano > candidate.quote.maxNano) candidate.health.exceeded.output = true
-      const costNano = Math.min(charge.amountNano, trace.heldNano ?? 0)
-      const dropped = [...candidate.wanted.dropped, ...answer.dropped]
+      const costNano = Math.min(charge.amountNano, record.heldNano ?? 0)
+      const dropped = [...candidate.wanted.dropped, ...response.dropped]
       const booking = hold.booking(charge, candidate.provider.id)
-      const made = madeOf(trace, answer, stored, { costNano, dropped, booking })
+      const made = madeOf(record, response, stored, { costNano, dropped, booking })
       // First, so that a retry finds what was charged.
       await unlessAborted(steps.record(made), signal).catch(lost)
       const settled = await hold.settle(() => charge, candidate.provider.id)
-      trace.costNano = settled.costNano
+      record.costNano = settled.costNano
       // Images cost so much more than a write that a kill must not give them away.
       await unlessAborted(steps.charge(hold.written()), signal)
-      if (incoming.signal.aborted) onLate(trace, requestId)
+      if (exchange.signal.aborted) onLate(record, requestId)
       return made
     } catch (error) {
       throw signal.aborted ? signal.reason : error
     } finally {
-      hold.end()
+      hold.release()
     }
   }
 
   /** The images of a request: of the generation that it joins, or of its own. */
   async function obtain (
-    incoming: IncomingImages, plan: Plan<ImageCandidate>, waiting: Waiting, signal: AbortSignal
+    exchange: ImageExchange, plan: Plan<ImageCandidate>, waiting: Waiting, signal: AbortSignal
   ): Promise<Made> {
-    const { request, payer, idempotencyKey: key, retryCount, trace } = incoming
-    const identity = { key, retryCount, bodyHash: bodyHashOf(plan.model.id, request) }
-    const order = { apiKey: payer.key, identity, signal: incoming.signal }
-    const isOver = AbortSignal.any([signal, incoming.signal])
+    const { body, payer, idempotencyKey: key, retryCount, record } = exchange
+    const identity = { key, retryCount, bodyHash: bodyHashOf(plan.model.id, body) }
+    const order = { apiKey: payer.key, identity, signal: exchange.signal }
+    const isOver = AbortSignal.any([signal, exchange.signal])
     for (;;) {
       const found = await generations.find(order, waiting.waiterId)
       waiting.work = found.id
       // The client disconnected while its generation was looked up.
-      if (incoming.signal.aborted) generations.leave(waiting.waiterId)
-      if (found.isNew) return await generations.run(found.id, steps => make(incoming, plan, signal, steps))
+      if (exchange.signal.aborted) generations.leave(waiting.waiterId)
+      if (found.isNew) return await generations.run(found.id, steps => make(exchange, plan, signal, steps))
       const made = await unlessAborted(generations.wait(found.id, isOver), isOver)
       if (made === null) continue
       // It was charged to the request that began it.
       const { model, provider, upstreamModel } = made
-      Object.assign(trace, { model, provider, upstreamModel, costNano: 0 })
+      Object.assign(record, { model, provider, upstreamModel, costNano: 0 })
       return made
     }
   }
 
   /** Waits with a long poll. Throws what the response can still tell by its status. */
-  async function serve (incoming: IncomingImages, signal: AbortSignal): Promise<void> {
-    const { request, trace, delivery } = incoming
-    trace.asked = request.model
-    const plan = planImages(request, incoming.mayUse, catalogue)
-    trace.model = plan.model.id
+  async function serve (exchange: ImageExchange, signal: AbortSignal): Promise<void> {
+    const { body, record, delivery } = exchange
+    record.requestedModel = body.model
+    const plan = planImages(body, exchange.mayUse, catalogue)
+    record.model = plan.model.id
     const waiting: Waiting = { waiterId: generations.waiters.acquire(), work: null }
     const held = startLongPoll({
       response: delivery.longPoll(),
       headers: { 'x-tollgate-model': headerText(plan.model.id) },
       settings: config().video,
-      clientTimeoutMs: incoming.clientTimeoutMs,
-      trace,
+      clientTimeoutMs: exchange.clientTimeoutMs,
+      record,
       stillRunning,
       failureBody: error => ({ created: Math.floor(Date.now() / 1000), data: [], ...error.toBody() }),
       onLeave: () => generations.leave(waiting.waiterId),
@@ -138,17 +138,17 @@ export function createImages (options: ImagesOptions) {
       }
     })
     try {
-      const made = await obtain(incoming, plan, waiting, signal)
-      const body = await imagesResponse(incoming, made.answer, await storedOf(made), media)
-      held.succeed(body, { ...made.headers, 'x-tollgate-cost': usdText(made.costNano) })
+      const made = await obtain(exchange, plan, waiting, signal)
+      const response = await imagesResponse(exchange, made.answer, await storedOf(made), media)
+      held.succeed(response, { ...made.headers, 'x-tollgate-cost': usdText(made.costNano) })
     } catch (error) {
       const reason: unknown = signal.aborted ? signal.reason : error
       // It got no images, whatever becomes of them.
       waiting.work = null
       if (held.drop()) throw reason
-      const answer = errorAnswer(reason)
-      recordEnding(trace, reason, answer.code)
-      held.fail(answer)
+      const gatewayError = toGatewayError(reason)
+      recordEnding(record, reason, gatewayError.code)
+      held.fail(gatewayError)
     }
   }
 
@@ -161,10 +161,10 @@ export function createImages (options: ImagesOptions) {
   }
 
   async function storeAll (
-    { request, payer }: IncomingImages, { provider, wanted }: ImageCandidate, { images }: ImageAnswer,
+    { body, payer }: ImageExchange, { provider, wanted }: ImageCandidate, { images }: GeneratedImages,
     signal: AbortSignal
   ): Promise<StoredImage[]> {
-    const { size, output_format: format, output_compression: compression } = request
+    const { size, output_format: format, output_compression: compression } = body
     return await storeImages(images, {
       ...options,
       account: payer.chain[0] ?? '',
@@ -180,22 +180,22 @@ export function createImages (options: ImagesOptions) {
      * StoreUnavailable. If the client disconnects, the call of the provider goes on and is charged, and its
      * images are kept for the next such request.
      */
-    async generate (incoming: IncomingImages): Promise<void> {
+    async generate (exchange: ImageExchange): Promise<void> {
       // Its charge could not be written any more.
       if (closed) throw shuttingDown()
-      const { trace } = incoming
+      const { record } = exchange
       // From the beginning: the client may leave before the images are begun.
-      trace.isOpen = true
+      record.isOpen = true
       const controller = new AbortController()
-      const stop = abortForReasons(incoming, controller, config().requests.deadlineMs)
-      const work = serve(incoming, controller.signal)
+      const stop = abortForReasons(exchange, controller, config().requests.deadlineMs)
+      const work = serve(exchange, controller.signal)
       running.set(controller, work)
       try {
         await work
       } finally {
         running.delete(controller)
         stop()
-        endTrace(trace)
+        endRecord(record)
       }
     },
     /** Aborts what is still being made; resolves when all of it is settled. */
@@ -222,12 +222,12 @@ function shuttingDown (): GatewayError {
 }
 
 function madeOf (
-  trace: Trace, { chosen, usage }: ImageAnswer, stored: readonly StoredImage[],
+  record: RequestRecord, { chosen, usage }: GeneratedImages, stored: readonly StoredImage[],
   { dropped, ...more }: Pick<Made, 'costNano' | 'booking'> & { dropped: readonly string[] }
 ): Made {
-  const { model, provider, upstreamModel } = trace
+  const { model, provider, upstreamModel } = record
   const images = stored.map(({ media: { id }, revisedPrompt }) => ({ media: id, revisedPrompt }))
-  const headers = headersOf(trace, dropped)
+  const headers = headersOf(record, dropped)
   return { model, provider, upstreamModel, ...more, images, headers, answer: { chosen, usage } }
 }
 
@@ -251,7 +251,7 @@ async function unlessAborted<Result> (work: Promise<Result>, signal: AbortSignal
  * what ends the watch.
  */
 function abortForReasons (
-  { signal, deadlineMs }: IncomingImages, controller: AbortController, maxMs: number
+  { signal, deadlineMs }: ImageExchange, controller: AbortController, maxMs: number
 ): () => void {
   const limitMs = Math.min(deadlineMs ?? Infinity, maxMs)
   const onAbort = (): void => { if (signal.reason instanceof GatewayError) controller.abort(signal.reason) }

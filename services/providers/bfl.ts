@@ -2,14 +2,14 @@ import { UpstreamError } from '../shared/errors.ts'
 import { isObject, type JsonObject } from '../shared/json.ts'
 import { fanOut } from './image-api/fan-out.ts'
 import { onlyFields } from './image-api/fields.ts'
-import { withoutQuality, type ImageAnswer, type ImageCall, type ImageProvider } from './provider-image.ts'
+import { withoutQuality, type GeneratedImages, type ImageCall, type ImageProvider } from './provider-image.ts'
 import type { Upstream } from './provider.ts'
 import { createJsonClient, type JsonClient } from './image-api/json-client.ts'
 import { reducedRatio } from './image-api/aspect-ratio.ts'
 import { imageFromUrl } from './image-api/generated-image.ts'
-import { masked } from './upstream/answer-body.ts'
+import { masked } from './upstream/read-response.ts'
 import { poll } from './upstream/poll.ts'
-import type { Connection } from './upstream/exchange.ts'
+import type { Connection } from './upstream/response.ts'
 import { reportedCost } from './reported-cost.ts'
 import { urlPart } from './url-part.ts'
 
@@ -41,7 +41,7 @@ export function createBflImages ({ baseUrl, connection, apiKey, headers, connect
 
   async function generate (
     call: ImageCall, body: JsonObject, dropped: readonly string[]
-  ): Promise<ImageAnswer> {
+  ): Promise<GeneratedImages> {
     const submitted = await client.post(`/${urlPart(call.model)}`, body, call.signal)
     const poller = pollerOf(submitted)
     const readSample = async () => sampleIn(await poller.client.get(poller.path, call.signal), apiKey)
@@ -83,9 +83,9 @@ const failures = new Set(['Error', 'Failed', 'Task not found'])
 
 /** The image's address and the final cost in credits, if it is told; null: not yet ready. */
 function sampleIn (
-  answer: JsonObject, apiKey: string | null
+  response: JsonObject, apiKey: string | null
 ): { sample: string, cost: unknown } | null {
-  const { status = answer.state, result, cost, details } = answer
+  const { status = response.state, result, cost, details } = response
   if (status === 'Ready') {
     if (isObject(result) && typeof result.sample === 'string') return { sample: result.sample, cost }
     throw new UpstreamError('bad_reply', 'yes', 'The provider\'s response has no image.')

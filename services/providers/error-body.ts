@@ -1,17 +1,19 @@
 import { UpstreamError, type UpstreamErrorKind } from '../shared/errors.ts'
 import { isObject, isText, type JsonObject, ownMember } from '../shared/json.ts'
-import { masked, readErrorBody, retryAfterMsOf } from './upstream/answer-body.ts'
-import type { Exchange } from './upstream/exchange.ts'
+import { masked, readErrorBody, retryAfterMsOf } from './upstream/read-response.ts'
+import type { UpstreamResponse } from './upstream/response.ts'
 import { kindByCommonStatus } from './upstream/status-kinds.ts'
 
 /** The error of an answer whose status is not 2xx; reads the body. `secret` never appears in its message. */
-export async function readUpstreamError (exchange: Exchange, secret: string | null): Promise<UpstreamError> {
+export async function readUpstreamError (
+  exchange: UpstreamResponse, secret: string | null
+): Promise<UpstreamError> {
   return upstreamErrorFrom(exchange, await readErrorBody(exchange), secret)
 }
 
 /** The error of an answer whose body has been read. `secret` never appears in its message. */
 export function upstreamErrorFrom (
-  exchange: Pick<Exchange, 'status' | 'headers'>, body: unknown, secret: string | null
+  exchange: Pick<UpstreamResponse, 'status' | 'headers'>, body: unknown, secret: string | null
 ): UpstreamError {
   const retryAfterMs = retryAfterMsOf(exchange.headers)
   const first = Array.isArray(body) ? body[0] : body

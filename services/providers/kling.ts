@@ -45,8 +45,8 @@ export function createKlingVideos (upstream: Upstream): VideoProvider {
 
   async function find (task: VideoTask, signal: AbortSignal): Promise<string | null> {
     try {
-      const answer = await client.get(dialect.pollPath(handleOf(task.submitKey, task)), signal)
-      return answer && readJobHandle(answer, task, dialect)
+      const response = await client.get(dialect.pollPath(handleOf(task.submitKey, task)), signal)
+      return response && readJobHandle(response, task, dialect)
     } catch (error) {
       if (error instanceof UpstreamError && error.kind === 'not_found') return null
       throw error
@@ -122,12 +122,12 @@ const dialect: VideoDialect = {
       })
     }
   },
-  jobId: answer => objectField(answer, 'data').task_id,
+  jobId: response => objectField(response, 'data').task_id,
   handle: handleOf,
   pollPath: handle => `/videos/${handle}`,
   states: { submitted: 'queued', processing: 'running', succeed: 'succeeded', failed: 'failed' },
-  read (answer) {
-    const data = objectField(answer, 'data')
+  read (response) {
+    const data = objectField(response, 'data')
     const { videos } = objectField(data, 'task_result')
     const [video = {}] = Array.isArray(videos) ? videos : []
     return {

@@ -16,10 +16,10 @@ export function createLumaVideos (upstream: Upstream): VideoProvider {
     submit: task => ({ path: '/generations/video', body: bodyOf(task) }),
     pollPath: handle => `/generations/${handle}`,
     states: { queued: 'queued', dreaming: 'running', completed: 'succeeded', failed: 'failed' },
-    read: answer => ({
-      status: answer.state,
-      urls: objectField(answer, 'assets').video,
-      error: { code: null, message: textOrNull(answer.failure_reason) }
+    read: response => ({
+      status: response.state,
+      urls: objectField(response, 'assets').video,
+      error: { code: null, message: textOrNull(response.failure_reason) }
     }),
     cancel: handle => ({ method: 'DELETE', path: `/generations/${handle}` })
   })

@@ -25,10 +25,10 @@ export function createMiniMaxVideos (upstream: Upstream): VideoProvider {
   return createVideoProvider(client, {
     choices: model => ({ seconds: 5, size: isMax(model) ? '1366x768' : '2560x1440', sound: 'always' }),
     submit: task => ({ path: '/video_generation', body: bodyOf(task) }),
-    jobId: answer => answer.task_id,
+    jobId: response => response.task_id,
     pollPath: handle => `/query/video_generation/${handle}`,
-    read (answer) {
-      const task = objectField(answer, 'task')
+    read (result) {
+      const task = objectField(result, 'task')
       const usage = objectField(task, 'usage')
       return {
         status: task.status,

@@ -1,10 +1,10 @@
 import { UpstreamError } from '../shared/errors.ts'
 import { isObject, isText, type JsonObject } from '../shared/json.ts'
-import { maxAnswerBytes, parseBounded } from './upstream/answer-body.ts'
+import { maxResponseBytes, parseBounded } from './upstream/read-response.ts'
 import { peekFirst } from './upstream/peek-first.ts'
 import { encodeNamedEvent, EventParser, type EventBatch, type SseEvent } from './upstream/sse.ts'
 import type { EventStream } from './provider.ts'
-import type { Exchange } from './upstream/exchange.ts'
+import type { UpstreamResponse } from './upstream/response.ts'
 
 /** Reads the events of one answer, whose names are the `type` of their data. */
 export interface EventReader {
@@ -20,7 +20,9 @@ export interface EventReader {
  * Relays named events as bytes while they are read; resolves at the first ones, so that a failure before them
  * rejects. Throws UpstreamError for a failed, malformed or cut answer.
  */
-export async function relayNamedEvents (exchange: Exchange, reader: EventReader): Promise<EventStream> {
+export async function relayNamedEvents (
+  exchange: UpstreamResponse, reader: EventReader
+): Promise<EventStream> {
   const pieces = await peekFirst(relayed(exchange, reader))
   return {
     [Symbol.asyncIterator]: () => pieces[Symbol.asyncIterator](),
@@ -31,7 +33,7 @@ export async function relayNamedEvents (exchange: Exchange, reader: EventReader)
 }
 
 async function * relayed (
-  exchange: Exchange, reader: EventReader
+  exchange: UpstreamResponse, reader: EventReader
 ): AsyncGenerator<Uint8Array, void, undefined> {
   let waiting: Uint8Array[] = []
   let waitingBytes = 0
@@ -45,8 +47,8 @@ async function * relayed (
     }
     if (failure !== null) throw failure
     waitingBytes += reader.hasBegun ? 0 : bytes.length
-    if (waitingBytes > maxAnswerBytes) {
-      throw new UpstreamError('bad_reply', 'yes', `The provider sent more than ${maxAnswerBytes} bytes before its answer began.`)
+    if (waitingBytes > maxResponseBytes) {
+      throw new UpstreamError('bad_reply', 'yes', `The provider sent more than ${maxResponseBytes} bytes before its answer began.`)
     }
     if (reader.isDone) return exchange.finish()
   }
@@ -54,7 +56,7 @@ async function * relayed (
 }
 
 /** The events of a stream as they come. Throws UpstreamError. */
-export async function * batchesOf (exchange: Exchange): AsyncGenerator<EventBatch, void, undefined> {
+export async function * batchesOf (exchange: UpstreamResponse): AsyncGenerator<EventBatch, void, undefined> {
   const parser = new EventParser()
   for await (const chunk of exchange) yield parser.push(chunk)
   yield parser.end()

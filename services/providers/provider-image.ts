@@ -21,7 +21,7 @@ export interface ImageSize { width: number, height: number }
 export type GeneratedImage = { bytes: Uint8Array, revisedPrompt: string | null } |
   { url: string, revisedPrompt: string | null }
 
-export interface ImageAnswer {
+export interface GeneratedImages {
   /** At least one, at most `count`; fewer when some failed. */
   images: GeneratedImage[]
   /** Null: the provider reports no tokens. */
@@ -38,7 +38,7 @@ export interface ImageUsage { inputText: number, inputImage: number, output: num
 
 /** Generates images. Throws UpstreamError, of kind `moderated` when the prompt was refused. */
 export interface ImageProvider {
-  (call: ImageCall): Promise<ImageAnswer>
+  (call: ImageCall): Promise<GeneratedImages>
   /** Whether the quality that is asked of a model is sent; absent: it is. */
   statesQuality?: (model: string) => boolean
 }

@@ -1,5 +1,5 @@
 import type { UpstreamError } from '../shared/errors.ts'
-import type { Exchange } from './upstream/exchange.ts'
+import type { UpstreamResponse } from './upstream/response.ts'
 
 /** What changes the price of a video: made before it is priced, and stated in the request to the provider. */
 export interface PricedChoices {
@@ -67,7 +67,7 @@ export function videoLength (seconds: number | null): number | null {
 }
 
 /** A public URL; or, where the key is needed, a function that opens it or throws UpstreamError. */
-export type VideoFile = { url: string } | { open (signal: AbortSignal): Promise<Exchange> }
+export type VideoFile = { url: string } | { open (signal: AbortSignal): Promise<UpstreamResponse> }
 
 /**
  * Generates videos at one provider: submit, then poll until the job ends. A handle is text that is stored

@@ -1,17 +1,19 @@
-import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
+import type {
+  ChatCompletion, ChatCompletionChunk, ChatCompletionRequest
+} from '../../schemas/openai/chat-completions.ts'
 import type { Completion, CompletionRequest } from '../../schemas/openai/completions.ts'
 import type { FieldPricing } from '../config/catalogue/priced-fields.ts'
 import type { JsonText } from '../shared/json.ts'
 import type { Download } from '../media/media.ts'
-import type { Connection } from './upstream/exchange.ts'
+import type { Connection } from './upstream/response.ts'
 import type { ImageProvider } from './provider-image.ts'
 import type { VideoProvider } from './provider-video.ts'
 import type { StreamReport, Usage } from './report.ts'
 
 /** One call of one provider. `request` is the validated body, `text` the same body as received. */
 export interface ProviderCall<Request> {
-  request: Request
-  text: JsonText
+  body: Request
+  rawBody: JsonText
   /** The model's name at the provider. */
   model: string
   /** Most tokens of an answer, if the balance or the model sets a lower limit than the client; else null. */
@@ -48,8 +50,7 @@ export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter' |
  * - `chunks`: translated chunks, the last one with the usage (`choices: []`), without `[DONE]`. Nothing was
  *   read yet: the caller waits for the first chunk, so that a failure before it can be retried.
  */
-export type ProviderAnswer<Body, Chunk> =
-  | { kind: 'json', body: Body, text: string | null, report: StreamReport, native?: false }
+export type ProviderResponse<Body, Chunk> = | { kind: 'json', body: Body, text: string | null, report: StreamReport, native?: false }
   | { kind: 'bytes', events: EventStream, report: StreamReport, native?: false }
   | { kind: 'chunks', chunks: AsyncIterable<Chunk>, report: StreamReport, native?: false }
 
@@ -57,8 +58,7 @@ export type ProviderAnswer<Body, Chunk> =
  * An answer in the form of the endpoint that was called, which the provider has too. It is passed on as it
  * came; the report has the usage by then.
  */
-export type NativeAnswer =
-  | { kind: 'json', body: object, text: string | null, report: StreamReport, native: true }
+export type NativeResponse = | { kind: 'json', body: object, text: string | null, report: StreamReport, native: true }
   | { kind: 'bytes', events: EventStream, report: StreamReport, native: true }
 
 /** An event stream as bytes. Piping it to a sink costs less per piece than iterating it. */
@@ -75,8 +75,8 @@ export interface EventSink {
   drained (): Promise<unknown>
 }
 
-export type ChatAnswer = ProviderAnswer<ChatCompletion, ChatCompletionChunk>
-export type CompletionAnswer = ProviderAnswer<Completion, Completion>
+export type ChatResponse = ProviderResponse<ChatCompletion, ChatCompletionChunk>
+export type CompletionResponse = ProviderResponse<Completion, Completion>
 
 /** A call of a provider that has Anthropic's Messages API; `request`: the same as a chat, for its bounds. */
 export interface MessagesCall extends ChatCall {
@@ -105,11 +105,11 @@ export interface ServerLimits { contextWindow?: number, maxOutput?: number }
 
 /** Text generation at one upstream. All methods throw UpstreamError. */
 export interface ChatApi {
-  chat (call: ChatCall): Promise<ChatAnswer>
+  chat (call: ChatCall): Promise<ChatResponse>
   /** Legacy text completions; absent where the upstream has no such endpoint. */
-  complete?: (call: CompletionCall) => Promise<CompletionAnswer>
+  complete?: (call: CompletionCall) => Promise<CompletionResponse>
   /** Messages as they came; absent where the upstream has no such endpoint. */
-  messages?: (call: MessagesCall) => Promise<NativeAnswer>
+  messages?: (call: MessagesCall) => Promise<NativeResponse>
   /**
    * Whether the upstream stops when the connection of a call is closed, and charges no more. Absent: it
    * finishes a whole answer and charges for it.
@@ -118,7 +118,7 @@ export interface ChatApi {
   /** The upstream's names of models that it serves through `responses` alone. */
   responsesOnly?: RegExp | undefined
   /** Responses as they came; absent where the upstream has no such endpoint. */
-  responses?: (call: ResponsesCall) => Promise<NativeAnswer>
+  responses?: (call: ResponsesCall) => Promise<NativeResponse>
   /** The tokens of a prompt in the form of that endpoint. */
   countMessageTokens?: (
     call: Pick<MessagesCall, 'original' | 'model' | 'versionHeaders' | 'signal'>

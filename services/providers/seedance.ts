@@ -27,12 +27,12 @@ export function createSeedanceVideos (upstream: Upstream): VideoProvider {
     }),
     submit: task => ({ path: tasks, body: bodyOf(task) }),
     pollPath: handle => `${tasks}/${handle}`,
-    read: answer => ({
+    read: response => ({
       // An error without a status is an error of the poll, not of the task.
-      status: answer.status,
-      urls: objectField(answer, 'content').video_url,
-      seconds: answer.duration,
-      error: readErrorDetail(answer.error)
+      status: response.status,
+      urls: objectField(response, 'content').video_url,
+      seconds: response.duration,
+      error: readErrorDetail(response.error)
     }),
     cancel: handle => ({ method: 'DELETE', path: `${tasks}/${handle}` })
   })

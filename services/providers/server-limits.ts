@@ -34,9 +34,9 @@ function limitsFrom (contextWindow: number | undefined, maxOutput: number | unde
 
 /** Whether the output limit of a call was set by the gateway alone. */
 export function isOwnLimit (
-  { request, outputLimit }: Pick<ChatCall | CompletionCall, 'request' | 'outputLimit'>
+  { body, outputLimit }: Pick<ChatCall | CompletionCall, 'body' | 'outputLimit'>
 ): boolean {
-  return outputLimit !== null && outputLimitOf(request) === null
+  return outputLimit !== null && outputLimitOf(body) === null
 }
 
 const aboutLength = /max_?(completion_|new_|output_)?tokens|completion tokens|context[ _](length|window|size)/i

@@ -31,7 +31,7 @@ export function createWanVideos (upstream: Upstream): VideoProvider {
       headers: { 'x-dashscope-async': 'enable' },
       body: bodyOf(task)
     }),
-    jobId: answer => objectField(answer, 'output').task_id,
+    jobId: response => objectField(response, 'output').task_id,
     pollPath: handle => `/tasks/${handle}`,
     states: {
       PENDING: 'queued',
@@ -43,9 +43,9 @@ export function createWanVideos (upstream: Upstream): VideoProvider {
       // The task is older than a day, or never existed.
       UNKNOWN: 'failed'
     },
-    read (answer) {
-      const output = objectField(answer, 'output')
-      const usage = objectField(answer, 'usage')
+    read (result) {
+      const output = objectField(result, 'output')
+      const usage = objectField(result, 'usage')
       return {
         status: output.task_status,
         urls: output.video_url,

@@ -4,12 +4,12 @@ import type { ActiveMember, ActiveSet } from '../shared/timers.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
 import type { Candidate } from './candidates.ts'
 import { blameOf, isAnyKeys, isMissingModel } from './classify-failure.ts'
-import { afterWork, recordCall, recordCallFailure, type Trace } from './trace.ts'
+import { afterWork, recordCall, recordCallFailure, type RequestRecord } from './request-record.ts'
 
 /** One call of a candidate that has answered: the whole answer, or the beginning of a stream. */
 export interface Attempt<C extends Candidate, Answer> {
   candidate: C
-  answer: Answer
+  response: Answer
   /** When the answer began, on the clock of `performance.now()`. */
   firstAtMs: number
   permit: Permit
@@ -18,9 +18,9 @@ export interface Attempt<C extends Candidate, Answer> {
 /** How to call a candidate, and how to read from its answer what the statistics need. */
 export interface Call<C extends Candidate, Answer> {
   /** Resolves with the whole answer, or when a stream has begun. Throws UpstreamError. */
-  ask (candidate: C, signal: AbortSignal): Promise<Answer>
+  call (candidate: C, signal: AbortSignal): Promise<Answer>
   /** Tokens of a whole answer; null for a stream, which goes on. */
-  tokensOf (answer: Answer): number | null
+  tokensOf (response: Answer): number | null
 }
 
 /** For which request a candidate is called. */
@@ -28,7 +28,7 @@ export interface Caller {
   /** Deployments that have failed for this request: each failure of a request counts once. */
   failed: Set<Deployment>
   /** Records the call. */
-  trace: Trace
+  record: RequestRecord
 }
 
 /** How long other candidates are preferred after a 429 without a retry-after. */
@@ -38,29 +38,29 @@ const restMs = 300_000
 
 /**
  * Calls a candidate by a permit of its circuit breaker, which it gives back, and records the outcome in the
- * trace and in the candidate's health. Throws UpstreamError.
+ * record and in the candidate's health. Throws UpstreamError.
  */
 export async function attempt<C extends Candidate, Answer> (
-  candidate: C, permit: Permit, signal: AbortSignal, { ask, tokensOf }: Call<C, Answer>, caller: Caller
+  candidate: C, permit: Permit, signal: AbortSignal, { call, tokensOf }: Call<C, Answer>, caller: Caller
 ): Promise<Attempt<C, Answer>> {
   const { breaker, statistics } = candidate.health
   const { startedMs } = permit
-  const record = recordCall(caller.trace, candidate, startedMs)
+  const record = recordCall(caller.record, candidate, startedMs)
   try {
-    const answer = await ask(candidate, signal)
+    const response = await call(candidate, signal)
     const firstAtMs = performance.now()
     record.status = 200
     record.endedMs = firstAtMs
-    const tokens = tokensOf(answer)
+    const tokens = tokensOf(response)
     const tookMs = firstAtMs - startedMs
     const isSlow = tokens === null
       ? statistics.recordFirstEvent(tookMs)
       : statistics.recordAnswer(tokens, tookMs)
     breaker.answered(permit, firstAtMs, isSlow)
     if (tokens !== null) breaker.succeeded(permit, firstAtMs)
-    return { candidate, answer, firstAtMs, permit }
+    return { candidate, response, firstAtMs, permit }
   } catch (error) {
-    recordCallFailure(record, error, caller.trace)
+    recordCallFailure(record, error, caller.record)
     recordFailure(candidate.health, permit, error, caller)
     throw error
   }
@@ -131,14 +131,14 @@ class CallAbort extends AbortController implements ActiveMember {
   slot = -1
 }
 
-export type Drains = ReturnType<typeof createDrains>
+export type AbandonedCalls = ReturnType<typeof createAbandonedCalls>
 
 /**
  * Lets calls for a whole answer go on when their client has left or its deadline has passed: providers finish
  * and charge for such a call even if its connection is closed, and only the answer says how much. All of them
  * go on: each has its hold, and counts as a request of its key until it ends.
  */
-export function createDrains ({ running, minMs = 60_000 }: DrainsOptions) {
+export function createAbandonedCalls ({ running, minMs = 60_000 }: DrainsOptions) {
   let count = 0
 
   /** Returns what ends the drain. */
@@ -201,8 +201,8 @@ export function whenClosed (response: ServerResponse, work: () => void): void {
 }
 
 /** Calls `work` when a response is closed and no use case works on its request any more. */
-export function whenOver (response: ServerResponse, trace: Trace, work: () => void): void {
-  whenClosed(response, () => afterWork(trace, work))
+export function whenOver (response: ServerResponse, record: RequestRecord, work: () => void): void {
+  whenClosed(response, () => afterWork(record, work))
 }
 
 /** Why a signal aborts when its client disconnects. */

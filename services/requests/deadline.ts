@@ -1,7 +1,7 @@
 import type { RequestsConfig } from '../config/catalogue/types.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { Deadlines, type Watched } from '../shared/timers.ts'
-import type { Incoming } from './incoming.ts'
+import type { Exchange } from './exchange.ts'
 
 /** When a request must be answered. */
 export interface Deadline {
@@ -21,17 +21,17 @@ export class RequestDeadline implements Deadline, Watched {
   slot = -1
   dueMs: number
   limitMs: number
-  readonly #incoming: Pick<Incoming<unknown>, 'giveUp' | 'deadlineMs'>
+  readonly #exchange: Pick<Exchange<unknown>, 'giveUp' | 'deadlineMs'>
   readonly #streamMs: number
   #error = GatewayError.deadlineExceeded
 
   constructor (
-    incoming: Pick<Incoming<unknown>, 'giveUp' | 'deadlineMs'>,
+    exchange: Pick<Exchange<unknown>, 'giveUp' | 'deadlineMs'>,
     { deadlineMs, streamMs }: Pick<RequestsConfig, 'deadlineMs' | 'streamMs'>
   ) {
-    this.#incoming = incoming
+    this.#exchange = exchange
     this.#streamMs = streamMs
-    this.limitMs = Math.min(incoming.deadlineMs ?? Infinity, deadlineMs)
+    this.limitMs = Math.min(exchange.deadlineMs ?? Infinity, deadlineMs)
     this.dueMs = performance.now() + this.limitMs
     deadlines.add(this)
   }
@@ -39,13 +39,13 @@ export class RequestDeadline implements Deadline, Watched {
   /** Call once the first event of a stream has come. */
   streamBegan (): void {
     const arrivedMs = this.dueMs - this.limitMs
-    this.limitMs = Math.min(this.#incoming.deadlineMs ?? Infinity, this.#streamMs)
+    this.limitMs = Math.min(this.#exchange.deadlineMs ?? Infinity, this.#streamMs)
     this.dueMs = arrivedMs + this.limitMs
     this.#error = GatewayError.streamDeadlineExceeded
   }
 
   onDeadline (): void {
-    this.#incoming.giveUp(this.#error(this.limitMs))
+    this.#exchange.giveUp(this.#error(this.limitMs))
   }
 
   stop (): void {

@@ -9,7 +9,7 @@ import type { Deadline } from './deadline.ts'
 import { hedge } from './hedge.ts'
 import { SilentProvider, withPatience } from './patience.ts'
 import { RetrySchedule, type ScheduledTry } from './retry-schedule.ts'
-import type { Trace } from './trace.ts'
+import type { RequestRecord } from './request-record.ts'
 
 /** How often a deployment is called again, and when a second one is called beside a slow one. */
 export type RetryLimits = Pick<
@@ -28,7 +28,7 @@ export interface Search<C extends Candidate> {
   signal: AbortSignal
   /** Aborts the running calls; by default that is `signal` too. */
   callSignal?: AbortSignal
-  trace: Trace
+  record: RequestRecord
   deadline: Deadline
   onFailure (candidate: C, error: UpstreamError): void
   /** In [0, 1). */
@@ -167,25 +167,25 @@ async function callHedged<C extends Candidate, Answer> (
 
 /** Calls one candidate, unless its circuit breaker is open: then null. Records the call and its failure. */
 async function callOne<C extends Candidate, Answer> (
-  candidate: C, signal: AbortSignal, { ask, tokensOf }: Call<C, Answer>, context: Context<C>
+  candidate: C, signal: AbortSignal, { call, tokensOf }: Call<C, Answer>, context: Context<C>
 ): Promise<Attempt<C, Answer> | null> {
   const { search, schedule, next: { isLastWay }, state } = context
-  const { trace, key } = search
+  const { record, key } = search
   const startedMs = performance.now()
   const { breaker } = candidate.health
   const permit = breaker.acquire(startedMs, key, isLastWay)
   if (permit === null) return null
-  trace.attempts++
+  record.attempts++
   state.callsLeft--
   state.calls.begin(candidate.health)
   const waitMs = patienceWith(candidate, context)
   const onOverdue = (): void => breaker.overdue(startedMs, startedMs + (waitMs ?? 0), performance.now())
-  const patiently: typeof ask = waitMs === null
-    ? ask
-    : (one, signal) => withPatience(waitMs, signal, signal => ask(one, signal), onOverdue)
+  const patiently: typeof call = waitMs === null
+    ? call
+    : (one, signal) => withPatience(waitMs, signal, signal => call(one, signal), onOverdue)
   try {
-    const caller = { failed: state.failed, trace }
-    return await attempt(candidate, permit, signal, { ask: patiently, tokensOf }, caller)
+    const caller = { failed: state.failed, record }
+    return await attempt(candidate, permit, signal, { call: patiently, tokensOf }, caller)
   } catch (error) {
     state.calls.failed(candidate.health)
     if (error instanceof SilentProvider) breaker.silent(startedMs, performance.now())

@@ -15,12 +15,12 @@ export function hedge<Answer> (
   function start (call: Start<Answer>): void {
     const controller = new AbortController()
     running.add(controller)
-    call(AbortSignal.any([signal, controller.signal])).then(answer => {
+    call(AbortSignal.any([signal, controller.signal])).then(response => {
       clearTimeout(timer)
       running.delete(controller)
       for (const other of running) other.abort()
       running.clear()
-      resolve(answer)
+      resolve(response)
     }, error => {
       if (!running.delete(controller) || running.size > 0) return
       clearTimeout(timer)

@@ -2,7 +2,7 @@ import type { VideoSettings } from '../config/catalogue/types.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { whenClosed } from './attempt.ts'
 import type { LongPollResponse } from './delivery.ts'
-import type { Trace } from './trace.ts'
+import type { RequestRecord } from './request-record.ts'
 
 export type LongPoll = ReturnType<typeof startLongPoll>
 
@@ -12,7 +12,7 @@ interface LongPollOptions {
   settings: Pick<VideoSettings, 'heartbeat' | 'heartbeatAfterMs' | 'heartbeatEveryMs' | 'maxHoldMs'>
   /** The client's own timeout; null if unknown. */
   clientTimeoutMs: number | null
-  trace: Trace
+  record: RequestRecord
   /** The error for a client that waited as long as it may, but whose work goes on. */
   stillRunning (): GatewayError
   /** The body for a failure after 200 was sent; valid, because clients parse any 200 as a success. */
@@ -39,7 +39,7 @@ const maxSpaces = statedBytes / 4
  * do not fire.
  */
 export function startLongPoll (options: LongPollOptions) {
-  const { response, headers, settings, trace, onEnd } = options
+  const { response, headers, settings, record, onEnd } = options
   const { raw } = response
   const isChunked = raw.req.httpVersionMinor > 0
   let committed = false
@@ -60,7 +60,7 @@ export function startLongPoll (options: LongPollOptions) {
   function onBeat (): void {
     if (!committed) {
       committed = true
-      trace.firstByteAtMs = performance.now()
+      record.firstByteAtMs = performance.now()
       response.commit({ ...headers, ...heldHeaders, ...(!isChunked && { 'content-length': String(statedBytes) }) })
     }
     // What a client does not read stays in this process's memory.
@@ -81,14 +81,14 @@ export function startLongPoll (options: LongPollOptions) {
     answered = what
     end()
     if (!committed) return response.fail(error)
-    trace.failure = error
-    trace.code = error.code
+    record.failure = error
+    record.code = error.code
     finish(options.failureBody(error))
   }
 
   function finish (body: object): void {
     write(body).catch(error => {
-      trace.failure = GatewayError.internal(error)
+      record.failure = GatewayError.internal(error)
       // The client sees that the answer is incomplete.
       raw.destroy()
     })
@@ -104,13 +104,13 @@ export function startLongPoll (options: LongPollOptions) {
   }
 
   /** Waits for the record that the client has left, unless the answer comes first. */
-  function leave (ask: () => void): void {
+  function leave (call: () => void): void {
     if (isLeaving || answered !== 'no') return
     isLeaving = true
-    const limit = setTimeout(ask, maxLeaveMs)
+    const limit = setTimeout(call, maxLeaveMs)
     options.onLeave().catch(() => {}).finally(() => {
       clearTimeout(limit)
-      ask()
+      call()
     })
   }
 
@@ -122,7 +122,7 @@ export function startLongPoll (options: LongPollOptions) {
       if (committed) {
         finish(body)
       } else {
-        trace.firstByteAtMs = performance.now()
+        record.firstByteAtMs = performance.now()
         response.send({ ...headers, ...more }, body)
       }
     },

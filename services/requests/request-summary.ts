@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { KeyRecord } from '../keys/types.ts'
-import type { Trace } from './trace.ts'
+import type { RequestRecord } from './request-record.ts'
 
 /** A request whose response is complete, or whose client has gone. Times are of `performance.now()`. */
 export interface RequestSummary {
@@ -21,7 +21,7 @@ export interface RequestSummary {
   traceparent: string | null
   /** The request as it was sent, prompt and key included: for those who read single fields of it. */
   sent: { body: unknown, headers: IncomingHttpHeaders }
-  trace: Trace
+  record: RequestRecord
   startedMs: number
   endedMs: number
 }

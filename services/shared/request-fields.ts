@@ -68,7 +68,9 @@ export function misspelledField ({ path }: ExtraField): string | null {
 }
 
 /** A copy of an object with the member at `path` replaced, or without it (undefined). */
-export function withMember (of: JsonObject, [name = '', ...rest]: readonly string[], value: unknown): JsonObject {
+export function withMember (
+  of: JsonObject, [name = '', ...rest]: readonly string[], value: unknown
+): JsonObject {
   const { [name]: before, ...others } = of
   const after = rest.length === 0 ? value : withMember(isObject(before) ? before : {}, rest, value)
   return after === undefined ? others : { ...others, [name]: after }
@@ -131,9 +133,9 @@ function limitIn (value: unknown): number {
 
 /** The output limit to send: the least of the client's and the gateway's; null: none. */
 export function effectiveLimit (
-  { request, outputLimit }: { request: TextRequest, outputLimit: number | null }
+  { body, outputLimit }: { body: TextRequest, outputLimit: number | null }
 ): number | null {
-  const wanted = outputLimitOf(request)
+  const wanted = outputLimitOf(body)
   return wanted === null || outputLimit === null ? wanted ?? outputLimit : Math.min(wanted, outputLimit)
 }
 

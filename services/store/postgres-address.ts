@@ -9,7 +9,7 @@ const defaults = { connections: 10, connectTimeoutS: 3, statementTimeoutMs: 2_50
 const most = { connections: 1_000, connectTimeoutS: 300, statementTimeoutMs: 24 * 3_600_000 }
 const keepAliveAfterMs = 10_000
 /** How much later than the server the client gives up a statement, and then the connection. */
-const answerTimeoutMs = 500
+const responseTimeoutMs = 500
 /** After this time, a process that hangs in a transaction loses its locks. */
 const idleInTransactionTimeoutMs = 5_000
 
@@ -45,7 +45,7 @@ export function readPostgresAddress (url: string): PostgresAddress {
 
 /** The client's timeout of statements, for a server that does not respond at all. */
 export function clientLimits (timeoutMs: number): ClientConfig {
-  return { query_timeout: timeoutMs + answerTimeoutMs }
+  return { query_timeout: timeoutMs + responseTimeoutMs }
 }
 
 /** The server's timeouts as parameters, which a pooler may refuse at the start of a connection. */

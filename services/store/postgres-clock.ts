@@ -2,8 +2,8 @@ import type { Log } from '../shared/log.ts'
 import { periodically, realTimers, type Timers } from '../shared/timers.ts'
 
 interface ClockOptions {
-  /** Asks the server for its time, in ms since 1970. */
-  ask (): Promise<number>
+  /** Reads the time of the server, in ms since 1970. */
+  readServerMs (): Promise<number>
   log: Log
   /** This machine's clock, and one that is never set. */
   machine?: () => number
@@ -26,14 +26,15 @@ const maxDifferenceMs = 5_000
  * so that it is known without a query and this machine's clock may be wrong. It errs by half of a round trip.
  */
 export async function startPostgresClock (options: ClockOptions): Promise<PostgresClock> {
-  const { ask, log, machine = Date.now, monotonic = () => performance.now(), timers = realTimers } = options
+  const { readServerMs, log, machine = Date.now, timers = realTimers } = options
+  const { monotonic = () => performance.now() } = options
   let aheadMs = 0
   let isWarned = false
 
   async function measure (): Promise<void> {
-    const askedMs = monotonic()
-    const serverMs = await ask()
-    aheadMs = serverMs - (askedMs + monotonic()) / 2
+    const startedMs = monotonic()
+    const serverMs = await readServerMs()
+    aheadMs = serverMs - (startedMs + monotonic()) / 2
     const differenceMs = Math.round(machine() - read())
     const isWrong = Math.abs(differenceMs) > maxDifferenceMs
     if (isWrong && !isWarned) log.warn({ differenceMs }, 'the clock of this machine differs from that of the database')

@@ -57,7 +57,7 @@ function addressOfReports (address: PostgresAddress): PostgresAddress {
 }
 
 function createQueries (pool: ConnectionPool): Queries {
-  const query = <T>(ask: (queries: Queries) => Promise<T>) => withRetries(() => pool.statement(ask))
+  const query = <T>(call: (queries: Queries) => Promise<T>) => withRetries(() => pool.statement(call))
   return {
     all: <Row>(sql: string, params?: readonly Value[]) => query((queries) => queries.all<Row>(sql, params)),
     get: <Row>(sql: string, params?: readonly Value[]) => query((queries) => queries.get<Row>(sql, params)),
@@ -66,10 +66,10 @@ function createQueries (pool: ConnectionPool): Queries {
 }
 
 async function startClock (
-  pool: ConnectionPool, ask: () => Promise<number>, log: Log
+  pool: ConnectionPool, readServerMs: () => Promise<number>, log: Log
 ): Promise<PostgresClock> {
   try {
-    return await startPostgresClock({ ask, log })
+    return await startPostgresClock({ readServerMs, log })
   } catch (error) {
     await pool.close()
     throw error

@@ -7,7 +7,7 @@ import { StoreUnavailable, type StoreProblem, type Value } from './store.ts'
 export interface ReportQuestion { method: 'all' | 'get', sql: string, params: readonly Value[] }
 
 /** What came of it: rows, or what is needed to build the error again. */
-export type ReportAnswer = { rows: unknown[] } | {
+export type ReportResult = { rows: unknown[] } | {
   message: string
   problem: StoreProblem | null
   isRange: boolean
@@ -24,10 +24,10 @@ const path: string = workerData
 let connection: SqliteConnection | null = null
 
 parentPort?.on('message', async (question: ReportQuestion) => {
-  parentPort?.postMessage(await answer(question))
+  parentPort?.postMessage(await runReport(question))
 })
 
-async function answer ({ method, sql, params }: ReportQuestion): Promise<ReportAnswer> {
+async function runReport ({ method, sql, params }: ReportQuestion): Promise<ReportResult> {
   try {
     return await retryWhileBusy(() => {
       connection ??= connect(path, { readOnly: true })
@@ -39,7 +39,7 @@ async function answer ({ method, sql, params }: ReportQuestion): Promise<ReportA
   }
 }
 
-function describe (error: unknown): ReportAnswer {
+function describe (error: unknown): ReportResult {
   const isAway = error instanceof StoreUnavailable
   const cause = isAway ? error.cause : error
   const message = cause instanceof Error ? cause.message : String(cause)

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads'
-import type { ReportAnswer, ReportQuestion } from './sqlite-reports-thread.ts'
+import type { ReportResult, ReportQuestion } from './sqlite-reports-thread.ts'
 import { StoreUnavailable, type Reports, type StoreProblem, type Value } from './store.ts'
 
 export interface ReportLimits {
@@ -40,7 +40,7 @@ export function createReportThread (
   function start (): Worker {
     const worker = new Worker(program, { workerData: path, name: 'reports', execArgv: [] })
     let crash: unknown = null
-    worker.on('message', (answer: ReportAnswer) => { if (worker === thread) finish(answer) })
+    worker.on('message', (response: ReportResult) => { if (worker === thread) finish(response) })
     worker.on('error', error => { crash = error })
     worker.on('exit', code => {
       ending.delete(worker)
@@ -75,10 +75,10 @@ export function createReportThread (
     next()
   }
 
-  function finish (answer: ReportAnswer): void {
+  function finish (result: ReportResult): void {
     const read = end()
-    if ('rows' in answer) read?.resolve(answer.rows)
-    else read?.reject(toError(answer))
+    if ('rows' in result) read?.resolve(result.rows)
+    else read?.reject(toError(result))
     // An idle thread does not keep the process alive.
     if (waiting.size === 0) thread?.unref()
     next()
@@ -136,7 +136,7 @@ function crowded (message: string): StoreUnavailable {
 }
 
 /** A thread's errors lose their class and their own fields on the way. */
-function toError ({ message, problem, isRange, details }: Exclude<ReportAnswer, { rows: unknown }>): Error {
+function toError ({ message, problem, isRange, details }: Exclude<ReportResult, { rows: unknown }>): Error {
   if (isRange) return new RangeError(message)
   const error = Object.assign(new Error(message), details)
   return problem === null ? error : new StoreUnavailable(error, { problem })

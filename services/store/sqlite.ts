@@ -4,7 +4,9 @@ import { connect, retryWhileBusy, type SqliteConnection } from './sqlite-connect
 import { prepareFiles, unusableFile } from './sqlite-files.ts'
 import { watchPlace, type PlaceWatch } from './sqlite-place.ts'
 import { createReportThread, type ReportLimits, type ReportThread } from './sqlite-reports.ts'
-import { StoreUnavailable, transactionEnded, type Reports, type ScriptQueries, type Store, type Value } from './store.ts'
+import {
+  StoreUnavailable, transactionEnded, type Reports, type ScriptQueries, type Store, type Value
+} from './store.ts'
 
 const maxWaitingWrites = 10_000
 const defaultReportLimits: ReportLimits = { timeoutMs: 30_000, maxWaiting: 100 }
@@ -50,7 +52,10 @@ export async function migrateSqlite (path: string): Promise<string[]> {
 }
 
 async function openMigrated (
-  path: string, { busyTimeoutMs = defaultBusyTimeoutMs, migrations = 'apply', clock = Date.now }: SqliteOptions
+  path: string, {
+    busyTimeoutMs = defaultBusyTimeoutMs, migrations = 'apply', clock =
+    Date.now
+  }: SqliteOptions
 ): Promise<{ writer: SqliteConnection, migrated: string[] }> {
   let writer: SqliteConnection | undefined
   try {
@@ -84,10 +89,10 @@ function createStore ({ writer, reader, reports, place, busyTimeoutMs, clock }: 
   const write = <T>(statement: () => T) => lock.run(() => retryWhileBusy(statement, busyTimeoutMs))
 
   // A write returns rows only by a `returning` clause. The reader is read-only, so a mistake fails.
-  const query = <T>(sql: string, ask: (connection: SqliteConnection) => T): Promise<T> =>
+  const query = <T>(sql: string, call: (connection: SqliteConnection) => T): Promise<T> =>
     reader === null || /\breturning\b/i.test(sql)
-      ? write(() => ask(writer))
-      : retryWhileBusy(() => ask(reader), busyTimeoutMs)
+      ? write(() => call(writer))
+      : retryWhileBusy(() => call(reader), busyTimeoutMs)
 
   const queries: Reports = {
     all: <Row>(sql: string, params?: readonly Value[]) => query(sql, (from) => from.all<Row>(sql, params)),

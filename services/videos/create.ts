@@ -20,10 +20,10 @@ import { createRunner } from './runner/runner.ts'
 import type { Models } from '../models/models.ts'
 import { createWaitingClients } from '../requests/joins/waiting-clients.ts'
 import { startMaintenance } from './runner/maintenance.ts'
-import type { VideoIncoming } from './order.ts'
+import type { VideoExchange } from './order.ts'
 import { createVideos, type BegunJob } from './videos.ts'
 import { startWebhookDelivery } from './webhooks/webhook-delivery.ts'
-import { createWaiterRegistry } from './waiter-registry.ts'
+import { createJobSubscribers } from './job-subscribers.ts'
 
 export type VideoService = Awaited<ReturnType<typeof createVideoService>>
 
@@ -77,7 +77,7 @@ export async function createVideoService (options: VideoServiceOptions) {
     options.onEnd?.(job)
     registry.ended(job)
   })
-  const registry = createWaiterRegistry(rows, timing.watchMs, runner.owns, onError)
+  const registry = createJobSubscribers(rows, timing.watchMs, runner.owns, onError)
   const lease = { leaseMs: takeoverMs, marginMs: 0 }
   const liveness = await createNodeLiveness(store, lease, () => performance.now())
   const maintenance = startMaintenance(context, { node, takeoverMs, liveness, runner, waiters })
@@ -120,13 +120,13 @@ export async function createVideoService (options: VideoServiceOptions) {
   return {
     library: createVideoLibrary(store),
     webhookCounts: webhooks.counts,
-    async complete (incoming: VideoIncoming): Promise<void> {
+    async complete (exchange: VideoExchange): Promise<void> {
       checkOpen()
-      await videos.complete(incoming)
+      await videos.complete(exchange)
     },
-    async begin (incoming: VideoIncoming): Promise<BegunJob> {
+    async begin (exchange: VideoExchange): Promise<BegunJob> {
       checkOpen()
-      return await videos.begin(incoming)
+      return await videos.begin(exchange)
     },
     /** Leaves the jobs to other nodes, if there are any; long polls go on. */
     drain (): void { maintenance.drain().catch(onError) },

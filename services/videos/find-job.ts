@@ -1,6 +1,6 @@
 import { createIds } from '../shared/ids.ts'
 import type { JobHold, JobHolds } from '../billing/ledger/hold/job-holds.ts'
-import { holdForJob } from '../requests/request-hold.ts'
+import { reserveForJob } from '../requests/request-reservation.ts'
 import type { Ledger } from '../billing/ledger/ledger.ts'
 import type { Store } from '../store/store.ts'
 import { joinLeft } from '../requests/joins/join-left.ts'
@@ -89,7 +89,7 @@ export function createJobFinder (context: JobFinderContext) {
     const expiresAt = store.clock() + looseHoldMs
     let hold: JobHold | null
     try {
-      hold = await holdForJob(ledger, payer, { id, maxNano: price.maxNano, expiresAt, signal })
+      hold = await reserveForJob(ledger, payer, { id, maxNano: price.maxNano, expiresAt, signal })
     } catch (error) {
       // The missing money may be held for the same request, which another node has received.
       const same = await join(order, waiterId)

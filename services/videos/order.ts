@@ -3,9 +3,9 @@ import { priceOf } from '../billing/video-price.ts'
 import { bodyHashOf } from '../requests/joins/joinable.ts'
 import type { Models } from '../models/models.ts'
 import { planFor, type Candidate, type Catalogue } from '../requests/candidates.ts'
-import type { Incoming } from '../requests/incoming.ts'
+import type { Exchange } from '../requests/exchange.ts'
 import type { RetryOptions } from '../requests/request-headers.ts'
-import { setCandidate } from '../requests/trace.ts'
+import { setCandidate } from '../requests/request-record.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { checkWebhookUrl, noJobForWebhook } from './webhooks/check-url.ts'
 import { makeChoices } from './choices.ts'
@@ -13,8 +13,8 @@ import type { VideoOrder } from './find-job.ts'
 import type { JobCandidate } from './job.ts'
 import { readWish } from './request.ts'
 
-export interface VideoIncoming
-  extends Pick<Incoming<ChatCompletionRequest>, 'request' | 'payer' | 'mayUse' | 'trace' | 'delivery' | 'signal'>, RetryOptions {
+export interface VideoExchange
+  extends Pick<Exchange<ChatCompletionRequest>, 'body' | 'payer' | 'mayUse' | 'record' | 'delivery' | 'signal'>, RetryOptions {
   /** Where the client reaches the API, e.g. `https://gateway.example.com/v1`. */
   baseUrl: string
 }
@@ -29,17 +29,17 @@ interface OrderContext {
 
 /** Checks and prices a request for a video. Throws GatewayError 400 or 404. */
 export function toOrder (
-  { models, catalogue, webhookOrigins }: OrderContext, incoming: VideoIncoming, isBackground: boolean
+  { models, catalogue, webhookOrigins }: OrderContext, exchange: VideoExchange, isBackground: boolean
 ): VideoOrder {
-  const { webhook_url: webhook } = incoming.request
-  const { request, payer, mayUse, idempotencyKey, retryCount, baseUrl, trace, signal } = incoming
-  trace.asked = request.model
+  const { webhook_url: webhook } = exchange.body
+  const { body, payer, mayUse, idempotencyKey, retryCount, baseUrl, record, signal } = exchange
+  record.requestedModel = body.model
   if (webhook !== undefined && !isBackground) throw noJobForWebhook()
-  const resolved = models.resolveVideos(request.model).find(({ model }) => mayUse(model.id))
-  if (resolved === undefined) throw GatewayError.modelNotFound(request.model)
+  const resolved = models.resolveVideos(body.model).find(({ model }) => mayUse(model.id))
+  if (resolved === undefined) throw GatewayError.modelNotFound(body.model)
   const { model, asked } = planFor({ kind: 'video', model: resolved.model.id, fallbacks: [], mayUse }, catalogue)
-  const { task, able } = makeChoices(readWish(request, model), model, asked)
-  setCandidate(trace, able[0])
+  const { task, able } = makeChoices(readWish(body, model), model, asked)
+  setCandidate(record, able[0])
   return {
     payer,
     model: model.id,

@@ -1,24 +1,24 @@
 import type { VideoSettings } from '../config/catalogue/types.ts'
-import { errorAnswer } from '../http/error-answers.ts'
+import { toGatewayError } from '../http/to-gateway-error.ts'
 import { GatewayError } from '../shared/errors.ts'
 import type { MediaStore } from '../media/media.ts'
 import type { Log } from '../shared/log.ts'
 import { usdText } from '../shared/money.ts'
 import type { Catalogue } from '../requests/candidates.ts'
-import type { Trace } from '../requests/trace.ts'
+import type { RequestRecord } from '../requests/request-record.ts'
 import type { FindJob } from './find-job.ts'
-import { completionOf, errorOf, failureOf, jobHeaders, stillRunning, type Shown } from './answer.ts'
+import { completionOf, errorOf, failureOf, jobHeaders, stillRunning, type Shown } from './video-response.ts'
 import { videoExpired } from './content.ts'
 import { startLongPoll, type LongPoll } from '../requests/long-poll.ts'
 import { retryWrite } from './runner/retry-write.ts'
 import type { Job } from './job.ts'
-import { toOrder, type VideoIncoming } from './order.ts'
+import { toOrder, type VideoExchange } from './order.ts'
 import type { JobRows } from './rows.ts'
 import type { Models } from '../models/models.ts'
 import type { Store } from '../store/store.ts'
 import type { WaitingClients } from '../requests/joins/waiting-clients.ts'
 import { webhookField } from './webhooks/check-url.ts'
-import type { WaiterRegistry } from './waiter-registry.ts'
+import type { JobSubscribers } from './job-subscribers.ts'
 
 interface VideosContext {
   store: Pick<Store, 'clock'>
@@ -27,7 +27,7 @@ interface VideosContext {
   webhookOrigins: readonly string[]
   rows: JobRows
   findJob: FindJob
-  registry: WaiterRegistry
+  registry: JobSubscribers
   waiters: WaitingClients
   media: MediaStore
   settings (): VideoSettings
@@ -70,10 +70,10 @@ export function createVideos (context: VideosContext) {
 
   /** References nothing of the request but what is needed to answer it. */
   function wait (
-    job: Job, waiterId: string, { delivery, clientTimeoutMs, baseUrl, trace, signal }: Omit<VideoIncoming, 'request'>
+    job: Job, waiterId: string, { delivery, clientTimeoutMs, baseUrl, record, signal }: Omit<VideoExchange, 'request'>
   ): void {
     const { id, model, createdAt } = job
-    trace.job = id
+    record.job = id
     const response = delivery.longPoll()
     const leave = (): Promise<void> => {
       waiters.release(waiterId)
@@ -84,13 +84,13 @@ export function createVideos (context: VideosContext) {
       leave()
       return
     }
-    const onJob = (ended: Job): void => { answer(ended, held, baseUrl, trace).catch(onError) }
+    const onJob = (ended: Job): void => { respond(ended, held, baseUrl, record).catch(onError) }
     const held = startLongPoll({
       response,
       headers: jobHeaders(job),
       settings: settings(),
       clientTimeoutMs,
-      trace,
+      record,
       stillRunning: () => stillRunning(id),
       failureBody: error => failureOf({ id, model, createdAt }, error),
       onLeave: leave,
@@ -108,16 +108,16 @@ export function createVideos (context: VideosContext) {
     else onJob(job)
   }
 
-  async function answer (job: Job, held: LongPoll, baseUrl: string, trace: Trace): Promise<void> {
+  async function respond (job: Job, held: LongPoll, baseUrl: string, record: RequestRecord): Promise<void> {
     const { provider = null, model: upstreamModel = null } = job.candidates[job.candidate] ?? {}
     // A repeated request reports the original price; it is not charged again.
-    Object.assign(trace, { provider, upstreamModel, costNano: job.delivered ? 0 : job.costNano })
+    Object.assign(record, { provider, upstreamModel, costNano: job.delivered ? 0 : job.costNano })
     if (job.failure !== null) return held.fail(errorOf(job.failure, job.id))
     let shown: Shown[]
     try {
       shown = await Promise.all(job.videos.map(async video => ({ video, url: await urlOf(video, baseUrl) })))
     } catch (error) {
-      return held.fail(errorAnswer(error))
+      return held.fail(toGatewayError(error))
     }
     held.succeed(completionOf(job, shown, settings().content), {
       ...jobHeaders(job), 'x-tollgate-cost': usdText(job.costNano ?? 0)
@@ -136,11 +136,11 @@ export function createVideos (context: VideosContext) {
      * Serves `POST /v1/chat/completions` for a video model; resolves when the long poll has begun or the
      * answer was sent. Throws GatewayError or StoreUnavailable for what is known at once.
      */
-    async complete (incoming: VideoIncoming): Promise<void> {
-      const order = toOrder(context, incoming, false)
+    async complete (exchange: VideoExchange): Promise<void> {
+      const order = toOrder(context, exchange, false)
       const waiterId = waiters.acquire()
       try {
-        wait(await context.findJob(order, waiterId), waiterId, incoming)
+        wait(await context.findJob(order, waiterId), waiterId, exchange)
       } catch (error) {
         waiters.release(waiterId)
         throw error
@@ -150,12 +150,12 @@ export function createVideos (context: VideosContext) {
      * Finds or creates the job of a client that does not wait for it: the caller answers with it, and says
      * then whether that arrived. Throws as `complete`.
      */
-    async begin (incoming: VideoIncoming): Promise<BegunJob> {
-      const order = toOrder(context, incoming, true)
+    async begin (exchange: VideoExchange): Promise<BegunJob> {
+      const order = toOrder(context, exchange, true)
       const waiterId = waiters.acquire()
       try {
         const job = await context.findJob(order, waiterId)
-        incoming.trace.job = job.id
+        exchange.record.job = job.id
         await addWebhook(job, order.webhookUrl, waiterId)
         await rows.telling(job.id)
         return {

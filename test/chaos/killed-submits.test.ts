@@ -19,8 +19,8 @@ for (const cancels of [false, true]) {
     let posts = 0
     const children: ChildProcess[] = []
     const answered = Promise.withResolvers<void>()
-    const provider = createServer(async (incoming, response) => {
-      if (incoming.method === 'POST') posts++
+    const provider = createServer(async (exchange, response) => {
+      if (exchange.method === 'POST') posts++
       if (posts === 2) {
         await answered.promise
         children[0]?.kill('SIGKILL')

@@ -81,7 +81,7 @@ t.test('every pattern takes linear time, or says why it need not', { timeout: 12
 /** Patterns that are put together at run time, by file, and why no client can make them slow. */
 const puttingTogether: Readonly<Record<string, string>> = {
   'services/shared/redact.ts': 'of constants',
-  'services/providers/upstream/answer-body.ts': 'a provider\'s key, escaped',
+  'services/providers/upstream/read-response.ts': 'a provider\'s key, escaped',
   'services/providers/sandbox/tokens.ts': 'of constants',
   'services/providers/sandbox/sample-pattern.ts': 'one class of characters, read letter by letter',
   'services/providers/fal/model-fields.ts': 'of constants',

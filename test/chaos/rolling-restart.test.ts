@@ -24,17 +24,17 @@ async function startBalancer (t: Test, checkEveryMs: number) {
     }
   }
   const timer = setInterval(check, checkEveryMs)
-  const server = createServer((incoming, outgoing) => {
+  const server = createServer((exchange, outgoing) => {
     const ready = [...nodes].filter(([, isReady]) => isReady)
     const [origin] = ready[turn++ % ready.length] ?? ['http://127.0.0.1:1']
-    const { url = '/', method, headers } = incoming
+    const { url = '/', method, headers } = exchange
     const upstream = forward(new URL(url, origin), { method, headers, agent }, answer => {
       outgoing.writeHead(answer.statusCode ?? 502, { ...answer.headers, connection: 'keep-alive' })
       answer.pipe(outgoing)
       answer.on('error', () => outgoing.destroy())
     })
     upstream.on('error', () => outgoing.destroy())
-    incoming.pipe(upstream)
+    exchange.pipe(upstream)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -254,7 +254,8 @@ t.test('a conversation that has a name gets it at the provider too, where there 
     t.match(name, /^[0-9a-f]{32}$/, id)
     t.equal(await hintOf({ 'x-session-affinity': 'Gespräch' }), name, `${id}: whatever header names it`)
     t.not(await hintOf({ 'x-session-id': 'another' }), name)
-    const own = await hintOf({ 'x-session-id': 'Gespräch' }, { prompt_cache_key: 'mine', session_id: 'mine' })
+    const own =
+      await hintOf({ 'x-session-id': 'Gespräch' }, { prompt_cache_key: 'mine', session_id: 'mine' })
     if (field === '') t.match(own, /^[0-9a-f]{32}$/, id)
     else t.equal(own, 'mine', `${id}: the client's own`)
   }
@@ -282,7 +283,7 @@ const { signal } = new AbortController()
 async function asked (dialect: string, script: Script, stream = false) {
   upstream.script(script)
   const request = { model: 'm', messages: [{ role: 'user' as const, content: 'Hi' }], stream }
-  const call = { request, text: JsonText.from(request), model: 'm', outputLimit: null, requestId: 'r', signal }
+  const call = { body: request, rawBody: JsonText.from(request), model: 'm', outputLimit: null, requestId: 'r', signal }
   const answer = await connected.get(dialect)?.chat?.(call)
   if (answer === undefined) throw new Error('no provider')
   if (answer.kind === 'bytes') await Array.fromAsync(answer.events)

@@ -375,7 +375,7 @@ t.test('an image URL is fetched, and the image is sent', async t => {
   const part = { type: 'image_url' as const, image_url: { url: `${images.url}/a.png` } }
   const request = { model: 'm', messages: [{ role: 'user' as const, content: [part] }] }
   const { signal } = new AbortController()
-  const call = { request, text: JsonText.from(request), model: 'gemini-3.5-flash', requestId: 'r', signal }
+  const call = { body: request, rawBody: JsonText.from(request), model: 'gemini-3.5-flash', requestId: 'r', signal }
   await providers.get('up')?.chat?.({ ...call, outputLimit: null })
   const inlineData = { mimeType: 'image/png', data: png.toString('base64') }
   t.same((await server.nextRequest()).body, { contents: [{ role: 'user', parts: [{ inlineData }] }] })

@@ -12,10 +12,12 @@ const adminKey = 'operator-key-of-this-test'
 const names = ['constructor', 'toString', '__proto__', 'hasOwnProperty']
 
 /** A provider that gives each call the next answer, and a gateway that sells it as `chat`. */
-async function open (t: Test, protocol: 'openai' | 'anthropic' | 'gemini', answers: { status: number, body: object }[]) {
+async function open (
+  t: Test, protocol: 'openai' | 'anthropic' | 'gemini', answers: { status: number, body: object }[]
+) {
   const bodies: string[] = []
-  const server = createServer(keepOpen, async (incoming, response) => {
-    bodies.push(Buffer.concat(await Array.fromAsync(incoming)).toString())
+  const server = createServer(keepOpen, async (exchange, response) => {
+    bodies.push(Buffer.concat(await Array.fromAsync(exchange)).toString())
     const { status, body } = answers.shift() ?? { status: 500, body: {} }
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
   }).listen(0, '127.0.0.1')

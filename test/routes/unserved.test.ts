@@ -2,7 +2,7 @@ import Fastify, { type FastifyInstance } from 'fastify'
 import t from 'tap'
 import errors from '../../plugins/gateway/errors.ts'
 import routeTable from '../../plugins/gateway/route-table.ts'
-import trace from '../../plugins/gateway/trace.ts'
+import trace from '../../plugins/gateway/request-record.ts'
 import unserved from '../../routes/unserved.ts'
 
 const broken = { payload: '{"broken', headers: { 'content-type': 'application/json' } }

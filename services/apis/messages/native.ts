@@ -3,7 +3,7 @@ import type { CreateMessageRequest } from '../../../schemas/anthropic/messages.t
 import type { Native } from '../../chat/types.ts'
 import { versionHeaderName } from '../../http/messages-error.ts'
 import { isPolicy, type Candidate } from '../../requests/candidates.ts'
-import type { ChatCall, ChatProvider, NativeAnswer } from '../../providers/provider.ts'
+import type { ChatCall, ChatProvider, NativeResponse } from '../../providers/provider.ts'
 import { GatewayError } from '../../shared/errors.ts'
 import { isObject, type JsonText } from '../../shared/json.ts'
 import { narrowPlan } from '../narrow-plan.ts'
@@ -42,13 +42,13 @@ export function nativeMessages ({ request, original, headers }: NativeRequest): 
 
   function ask (
     { provider, price }: Candidate<ChatProvider>, call: ChatCall
-  ): Promise<NativeAnswer> | undefined {
+  ): Promise<NativeResponse> | undefined {
     const maxSearches = searches ? price?.maxSearches ?? 1 : 0
     return provider.messages?.({ ...call, original, versionHeaders, maxSearches })
   }
 
   return {
-    ask,
+    call: ask,
     bodyBytes: original.bytes.length,
     cacheKey: [original.value, versionHeaders],
     mayShorten: request.context_management?.edits?.some(({ type }) => type === 'clear_tool_uses_20250919') === true,

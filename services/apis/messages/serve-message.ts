@@ -5,7 +5,7 @@ import type { Native } from '../../chat/types.ts'
 import { estimatePrompt } from '../../billing/estimate-usage.ts'
 import { toMessagesError } from '../../http/messages-error.ts'
 import { passing, type EncodeError } from '../../requests/delivery.ts'
-import type { Incoming } from '../../requests/incoming.ts'
+import type { Exchange } from '../../requests/exchange.ts'
 import { JsonText } from '../../shared/json.ts'
 import { encodeNamedEvent } from '../../providers/upstream/sse.ts'
 import { translated } from '../translated.ts'
@@ -15,24 +15,24 @@ import { refuseUnpriced } from './native-needs.ts'
 import { toChat } from './to-chat.ts'
 import { askedOf, toMessage } from './to-message.ts'
 
-interface ChatCall { incoming: Incoming<ChatCompletionRequest>, native: Native }
+interface ChatCall { exchange: Exchange<ChatCompletionRequest>, native: Native }
 
 /** A request for a message as the chat use case serves it. Throws GatewayError 400. */
 export async function toChatCall (
-  incoming: Incoming<CreateMessageRequest>, headers: IncomingHttpHeaders
+  exchange: Exchange<CreateMessageRequest>, headers: IncomingHttpHeaders
 ): Promise<ChatCall> {
-  const { request, text, delivery, requestId } = incoming
-  refuseUnpriced(request)
-  const chat = toChat(request)
-  const asked = askedOf(request)
-  const inputTokens = request.stream === true ? await estimatePrompt(chat) : 0
+  const { body, rawBody, delivery, requestId } = exchange
+  refuseUnpriced(body)
+  const chat = toChat(body)
+  const asked = askedOf(body)
+  const inputTokens = body.stream === true ? await estimatePrompt(chat) : 0
   const encodeError: EncodeError = error => encodeNamedEvent('error', toMessagesError(error, requestId))
   return {
-    incoming: {
-      ...incoming,
-      request: chat,
-      text: JsonText.from(chat),
-      conversation: incoming.conversation ?? sessionOf(headers),
+    exchange: {
+      ...exchange,
+      body: chat,
+      rawBody: JsonText.from(chat),
+      conversation: exchange.conversation ?? sessionOf(headers),
       delivery: translated(delivery, {
         whole: completion => toMessage(completion, asked),
         stream () {
@@ -45,7 +45,7 @@ export async function toChatCall (
         }
       }, passing(delivery, encodeError))
     },
-    native: nativeMessages({ request, original: text, headers })
+    native: nativeMessages({ request: body, original: rawBody, headers })
   }
 }
 

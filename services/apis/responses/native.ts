@@ -1,7 +1,7 @@
 import type { ResponseInputItem } from '../../../schemas/openai/response-items.ts'
 import type { ResponseRequest } from '../../../schemas/openai/responses.ts'
 import type { Native } from '../../chat/types.ts'
-import type { ChatAnswer, ChatCall, ChatProvider, NativeAnswer } from '../../providers/provider.ts'
+import type { ChatResponse, ChatCall, ChatProvider, NativeResponse } from '../../providers/provider.ts'
 import { isPolicy, type Candidate } from '../../requests/candidates.ts'
 import { isMissingModel } from '../../requests/classify-failure.ts'
 import { UpstreamError, type GatewayError } from '../../shared/errors.ts'
@@ -77,7 +77,7 @@ export function nativeResponses (
   /** Asks for a response; for a chat where the server lacks the endpoint, which it says before any work. */
   async function ask (
     { provider, price }: Candidate<ChatProvider>, call: ChatCall, responses: NonNullable<ChatProvider['responses']>
-  ): Promise<NativeAnswer | ChatAnswer> {
+  ): Promise<NativeResponse | ChatResponse> {
     const maxSearches = searches ? price?.maxSearches ?? 1 : 0
     const edits = editsFor(provider.id)
     try {
@@ -85,14 +85,14 @@ export function nativeResponses (
     } catch (error) {
       const isOnlyHere = provider.responsesOnly?.test(call.model) === true
       if (need !== null || isOnlyHere || !lacksEndpoint(error)) throw error
-      const answer = await provider.chat(call)
+      const response = await provider.chat(call)
       withoutApi.add(provider)
-      return answer
+      return response
     }
   }
 
   return {
-    ask (candidate, call) {
+    call (candidate, call) {
       const { provider: { responses } } = candidate
       return responses === undefined || !has(candidate) ? undefined : ask(candidate, call, responses)
     },

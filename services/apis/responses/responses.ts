@@ -1,11 +1,13 @@
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import type { ResponseInputItem } from '../../../schemas/openai/response-items.ts'
-import type { InputTokensRequest, ResponseObject, ResponseRequest } from '../../../schemas/openai/responses.ts'
+import type {
+  InputTokensRequest, ResponseObject, ResponseRequest
+} from '../../../schemas/openai/responses.ts'
 import { estimatePrompt } from '../../billing/estimate-usage.ts'
 import type { Chat } from '../../chat/types.ts'
 import { isPolicy } from '../../requests/candidates.ts'
-import type { Incoming } from '../../requests/incoming.ts'
-import { errorAnswer } from '../../http/error-answers.ts'
+import type { Exchange } from '../../requests/exchange.ts'
+import { toGatewayError } from '../../http/to-gateway-error.ts'
 import { GatewayError } from '../../shared/errors.ts'
 import { JsonText } from '../../shared/json.ts'
 import { StoreUnavailable } from '../../store/store.ts'
@@ -13,7 +15,7 @@ import { translated } from '../translated.ts'
 import { withResponseParam } from './chat-params.ts'
 import { newItemId } from './open-items.ts'
 import { createProvidersWithoutApi, nativeResponses } from './native.ts'
-import { nativeAnswers } from './native-answer.ts'
+import { nativeAnswers } from './native-response.ts'
 import { checkResponseRequest, nativeFeatureOf, needsNative } from './response-checks.ts'
 import { responseForm } from './response-form.ts'
 import { keptItems, readTurn } from './response-input.ts'
@@ -27,7 +29,7 @@ export interface Responses {
    * Serves `POST /v1/responses` as a chat, or by `serveVideo` if its model makes videos; throws like that,
    * and GatewayError 400 for what cannot be honoured.
    */
-  create (incoming: Incoming<ResponseRequest>, serveVideo: ServeVideo | null): Promise<void>
+  create (exchange: Exchange<ResponseRequest>, serveVideo: ServeVideo | null): Promise<void>
   /**
    * Estimates the tokens of an input, with earlier turns. Throws GatewayError 400 for what cannot be read,
    * 404 for a model that the key may not use.
@@ -43,7 +45,7 @@ export interface Responses {
 
 interface CountingKey { readonly account: string, mayUse (model: string): boolean }
 
-type ServeVideo = (incoming: Incoming<ChatCompletionRequest>) => Promise<void>
+type ServeVideo = (exchange: Exchange<ChatCompletionRequest>) => Promise<void>
 
 interface ResponsesOptions {
   chat: Pick<Chat, 'complete'>
@@ -65,22 +67,22 @@ export function createResponses (options: ResponsesOptions): Responses {
   const { chat, stored, stores, clock, onError, modelIdOf } = options
   const withoutApi = createProvidersWithoutApi(clock)
   return {
-    async create (incoming, serveVideo) {
-      const { request, payer: { chain: [account = ''] } } = incoming
-      checkResponseRequest(request)
-      if (request.store === true && !stores) throw GatewayError.unsupportedParameter('store', 'This gateway does not store responses.')
-      const turn = await readTurn(request, account, stores ? stored : null)
+    async create (exchange, serveVideo) {
+      const { body, payer: { chain: [account = ''] } } = exchange
+      checkResponseRequest(body)
+      if (body.store === true && !stores) throw GatewayError.unsupportedParameter('store', 'This gateway does not store responses.')
+      const turn = await readTurn(body, account, stores ? stored : null)
       const { items, own, historyBytes } = turn
-      const feature = serveVideo === null ? null : nativeFeatureOf(request, items)
-      if (feature !== null) throw needsNative(feature, request.model)
-      const completion = toChatRequest(request, items)
-      const isStored = stores && request.store !== false
-      const head = { id: newItemId('resp'), createdAt: Math.floor(clock() / 1000), request, isStored }
+      const feature = serveVideo === null ? null : nativeFeatureOf(body, items)
+      if (feature !== null) throw needsNative(feature, body.model)
+      const completion = toChatRequest(body, items)
+      const isStored = stores && body.store !== false
+      const head = { id: newItemId('resp'), createdAt: Math.floor(clock() / 1000), request: body, isStored }
 
       /** Keeps the response; an answer is not lost because it cannot be kept. */
       async function keep (response: ResponseObject): Promise<boolean> {
         if (!isStored) return false
-        const previous = request.previous_response_id ?? null
+        const previous = body.previous_response_id ?? null
         try {
           return await stored.keep({ account, response, input: keptItems(own), previous, historyBytes })
         } catch (error) {
@@ -90,23 +92,23 @@ export function createResponses (options: ResponsesOptions): Responses {
         }
       }
 
-      const { delivery, trace, text } = incoming
-      const tools = [...request.tools ?? [], ...foundTools(items).map(({ tool }) => tool)]
+      const { delivery, record, rawBody } = exchange
+      const tools = [...body.tools ?? [], ...foundTools(items).map(({ tool }) => tool)]
       const form = responseForm(head, toolNames(tools), keep)
-      const native = nativeResponses({ request, original: text, turn, isStored, withoutApi })
+      const native = nativeResponses({ request: body, original: rawBody, turn, isStored, withoutApi })
       try {
         const chatRequest = {
-          ...incoming,
-          request: completion,
-          text: JsonText.from(completion),
-          delivery: translated(delivery, form, nativeAnswers(delivery, { head, keep, trace }))
+          ...exchange,
+          body: completion,
+          rawBody: JsonText.from(completion),
+          delivery: translated(delivery, form, nativeAnswers(delivery, { head, keep, record }))
         }
         if (serveVideo === null) await chat.complete(chatRequest, native)
         else await serveVideo(chatRequest)
       } catch (error) {
-        const answer = errorAnswer(error)
-        const renamed = withResponseParam(answer)
-        throw renamed === answer ? error : renamed
+        const gatewayError = toGatewayError(error)
+        const renamed = withResponseParam(gatewayError)
+        throw renamed === gatewayError ? error : renamed
       }
     },
     async countInput (counted, { account, mayUse }) {

@@ -1,16 +1,16 @@
 import type { ModelConfig } from '../../config/catalogue/types.ts'
 import type { Delivery, NativeDelivery } from '../../requests/delivery.ts'
-import type { Incoming } from '../../requests/incoming.ts'
+import type { Exchange } from '../../requests/exchange.ts'
 import { cacheHeader, type CacheControl } from '../../requests/request-headers.ts'
 import type { Chat } from '../types.ts'
-import { withoutCost } from '../deliver-answer.ts'
-import type { CachedAnswer, CachedAnswers } from './answers.ts'
+import { withoutCost } from '../reply-chat.ts'
+import type { CachedResponse, CachedResponses } from './cached-responses.ts'
 import { recording } from './recorder.ts'
 import { isDeterministic, requestKey, type KeyedRequest } from './request-key.ts'
 
 interface CachedChatOptions {
   chat: Chat
-  answers: CachedAnswers
+  answers: CachedResponses
   /** Called for each request, because the configuration may change. */
   resolve: (model: string) => { model: ModelConfig } | undefined
   clock?: () => number
@@ -23,7 +23,7 @@ interface Cacheable {
   stream?: boolean | null
 }
 
-type Serve<Request> = (incoming: Incoming<Request>) => Promise<void>
+type Serve<Request> = (exchange: Exchange<Request>) => Promise<void>
 
 const defaultTtlMs = 3_600_000
 
@@ -32,52 +32,52 @@ const defaultTtlMs = 3_600_000
  * configuration asks for it, and the request is deterministic.
  */
 export function createCachedChat (options: CachedChatOptions): Chat {
-  const { chat, answers, resolve, clock = Date.now } = options
+  const { chat, answers: responses, resolve, clock = Date.now } = options
 
   function serve<Request extends Cacheable> (
-    { endpoint, more }: Pick<KeyedRequest, 'endpoint' | 'more'>, incoming: Incoming<Request>, serveNew: Serve<Request>
+    { endpoint, more }: Pick<KeyedRequest, 'endpoint' | 'more'>, exchange: Exchange<Request>, serveNew: Serve<Request>
   ): Promise<void> {
-    const control = cacheControlOf(incoming, resolve(incoming.request.model)?.model)
-    if (control === null) return serveNew(incoming)
-    if (!isDeterministic(incoming.request) || !(control.read || control.store)) {
-      return serveNew({ ...incoming, delivery: labelled(incoming.delivery, 'bypass') })
+    const control = cacheControlOf(exchange, resolve(exchange.body.model)?.model)
+    if (control === null) return serveNew(exchange)
+    if (!isDeterministic(exchange.body) || !(control.read || control.store)) {
+      return serveNew({ ...exchange, delivery: labelled(exchange.delivery, 'bypass') })
     }
-    const { request, payer: { chain: [account = ''] }, trace } = incoming
-    const key = requestKey({ account, endpoint, request, more })
-    const cached = control.read ? answers.get(key) : undefined
+    const { body, payer: { chain: [account = ''] }, record } = exchange
+    const key = requestKey({ account, endpoint, request: body, more })
+    const cached = control.read ? responses.get(key) : undefined
     const nowMs = clock()
     const maxAgeMs = control.maxAgeMs ?? Infinity
-    if (cached !== undefined && mayGet(cached, incoming) && nowMs - cached.atMs < maxAgeMs) {
-      return replay(cached, incoming, nowMs)
+    if (cached !== undefined && mayGet(cached, exchange) && nowMs - cached.atMs < maxAgeMs) {
+      return replay(cached, exchange, nowMs)
     }
-    const delivery = recording(labelled(incoming.delivery, 'miss'), answers.maxAnswerBytes, answer => {
-      const { model, provider, upstreamModel, failure } = trace
+    const delivery = recording(labelled(exchange.delivery, 'miss'), responses.maxAnswerBytes, response => {
+      const { model, provider, upstreamModel, failure } = record
       if (!control.store || model === null || failure !== null) return
       const ttlMs = control.maxAgeMs ?? defaultTtlMs
       // A native answer contains no cost yet: the gateway adds it on delivery.
-      const bytes = answer.isNative ? answer.bytes : withoutCost(answer.kind, answer.bytes)
-      answers.set(key, { ...answer, bytes, model, provider, upstreamModel, atMs: clock() }, ttlMs)
+      const bytes = response.isNative ? response.bytes : withoutCost(response.kind, response.bytes)
+      responses.set(key, { ...response, bytes, model, provider, upstreamModel, atMs: clock() }, ttlMs)
     })
-    return serveNew({ ...incoming, delivery })
+    return serveNew({ ...exchange, delivery })
   }
 
   /** A model that was removed, or that the key may not use any more, is not served from the cache either. */
-  function mayGet (cached: CachedAnswer, { mayUse }: Incoming<Cacheable>): boolean {
+  function mayGet (cached: CachedResponse, { mayUse }: Exchange<Cacheable>): boolean {
     return resolve(cached.model) !== undefined && mayUse(cached.model)
   }
 
   return {
-    complete: (incoming, native) => native?.narrow === undefined
-      ? serve({ endpoint: 'chat', more: native?.cacheKey }, incoming, incoming => chat.complete(incoming, native))
-      : chat.complete(incoming, native),
-    completeText: incoming => serve({ endpoint: 'completions' }, incoming, incoming => chat.completeText(incoming)),
+    complete: (exchange, native) => native?.narrow === undefined
+      ? serve({ endpoint: 'chat', more: native?.cacheKey }, exchange, exchange => chat.complete(exchange, native))
+      : chat.complete(exchange, native),
+    completeText: exchange => serve({ endpoint: 'completions' }, exchange, exchange => chat.completeText(exchange)),
     idle: () => chat.idle()
   }
 }
 
 /** What the client asks for, else what the model's configuration says; null: neither asks for the cache. */
 function cacheControlOf (
-  { cache }: Incoming<Cacheable>, model: ModelConfig | undefined
+  { cache }: Exchange<Cacheable>, model: ModelConfig | undefined
 ): CacheControl | null {
   const maxAgeMs = model?.cacheSeconds == null ? null : model.cacheSeconds * 1000
   if (cache !== null) return { ...cache, maxAgeMs: cache.maxAgeMs ?? maxAgeMs }
@@ -105,13 +105,13 @@ function labelledNative (native: NativeDelivery, label: string): NativeDelivery 
 }
 
 async function replay (
-  cached: CachedAnswer, { request, trace, delivery }: Incoming<Cacheable>, nowMs: number
+  cached: CachedResponse, { body, record, delivery }: Exchange<Cacheable>, nowMs: number
 ): Promise<void> {
-  trace.asked = request.model
-  trace.model = cached.model
-  trace.provider = cached.provider
-  trace.upstreamModel = cached.upstreamModel
-  trace.costNano = 0
+  record.requestedModel = body.model
+  record.model = cached.model
+  record.provider = cached.provider
+  record.upstreamModel = cached.upstreamModel
+  record.costNano = 0
   const headers = {
     ...cached.headers,
     'x-tollgate-attempts': '0',

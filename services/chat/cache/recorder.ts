@@ -1,16 +1,16 @@
 import type { Delivery, Events } from '../../requests/delivery.ts'
 import { doneEvent } from '../../providers/upstream/sse.ts'
 
-import type { CachedAnswer } from './answers.ts'
+import type { CachedResponse } from './cached-responses.ts'
 
-type Recorded = Pick<CachedAnswer, 'kind' | 'bytes' | 'headers' | 'isNative'>
+type Recorded = Pick<CachedResponse, 'kind' | 'bytes' | 'headers' | 'isNative'>
 
 /**
  * A delivery that passes an answer to `onWhole` once all of it is out, a stream only if it came to its proper
  * end; of a native one, the caller knows whether it did. Nothing longer than `maxBytes` is collected.
  */
 export function recording (
-  delivery: Delivery, maxBytes: number, onWhole: (answer: Recorded) => void
+  delivery: Delivery, maxBytes: number, onWhole: (response: Recorded) => void
 ): Delivery {
   const { native } = delivery
   const whole = (body: unknown, text: string | null): Buffer => Buffer.from(text ?? JSON.stringify(body))

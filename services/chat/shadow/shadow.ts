@@ -2,8 +2,8 @@ import type { ChatCompletionRequest } from '../../../schemas/openai/chat-complet
 import type { CompletionRequest } from '../../../schemas/openai/completions.ts'
 import type { RoutingSettings } from '../../../schemas/config/routing.ts'
 import type { Payer } from '../../billing/payer.ts'
-import type { Incoming } from '../../requests/incoming.ts'
-import { createTrace } from '../../requests/trace.ts'
+import type { Exchange } from '../../requests/exchange.ts'
+import { createRequestRecord } from '../../requests/request-record.ts'
 import type { FeedbackStore } from '../../routing/feedback/store-feedback.ts'
 import type { Router } from '../../routing/router.ts'
 import { promptText } from '../../routing/text/prompt-text.ts'
@@ -12,7 +12,7 @@ import { JsonText } from '../../shared/json.ts'
 import { outputLimitOf } from '../../shared/request-fields.ts'
 import { recording } from '../cache/recorder.ts'
 import type { Chat } from '../types.ts'
-import { answerText } from './answer-text.ts'
+import { responseText } from './response-text.ts'
 import { judgeMessages, readScores } from './judge.ts'
 
 /** Who pays for a comparison, and which models it may use. */
@@ -33,7 +33,7 @@ interface ShadowOptions {
 
 /** Comparisons at a time on one node; the sample needs no more, and clients come first. */
 const maxRunning = 2
-const maxAnswerBytes = 1_000_000
+const maxResponseBytes = 1_000_000
 const outputTokens = { answer: 2_000, judge: 4_000 }
 
 /**
@@ -46,19 +46,19 @@ export function createShadow (options: ShadowOptions) {
   const stopping = new AbortController()
 
   function observe<Request extends ChatCompletionRequest | CompletionRequest> (
-    incoming: Incoming<Request>
-  ): Incoming<Request> {
-    const { request, requestId, delivery, trace } = incoming
+    exchange: Exchange<Request>
+  ): Exchange<Request> {
+    const { body, requestId, delivery, record } = exchange
     const shadow = settings()
-    if (shadow === null || !('messages' in request) || !isComparable(request)) return incoming
-    if (random() >= shadow.share || running.size >= maxRunning || stopping.signal.aborted) return incoming
+    if (shadow === null || !('messages' in body) || !isComparable(body)) return exchange
+    if (random() >= shadow.share || running.size >= maxRunning || stopping.signal.aborted) return exchange
     return {
-      ...incoming,
-      delivery: recording(delivery, maxAnswerBytes, ({ kind, bytes }) => {
-        const text = answerText(kind, bytes)
-        const served = trace.model
+      ...exchange,
+      delivery: recording(delivery, maxResponseBytes, ({ kind, bytes }) => {
+        const text = responseText(kind, bytes)
+        const served = record.model
         if (text === null || served === null) return
-        const comparison = compare({ ...incoming, request }, shadow, { model: served, text })
+        const comparison = compare({ ...exchange, body }, shadow, { model: served, text })
           .catch(error => { if (!stopping.signal.aborted) onError(requestId, error) })
           .finally(() => { running.delete(comparison) })
         running.add(comparison)
@@ -83,7 +83,7 @@ export function createShadow (options: ShadowOptions) {
   }
 
   async function compare (
-    { request, requestId, payer: { key } }: Incoming<ChatCompletionRequest>,
+    { body: request, requestId, payer: { key } }: Exchange<ChatCompletionRequest>,
     shadow: NonNullable<RoutingSettings['shadow']>,
     served: { model: string, text: string }
   ): Promise<void> {
@@ -92,14 +92,14 @@ export function createShadow (options: ShadowOptions) {
     if (chosen === null) return
     const { other, expected, domain } = chosen
     const id = `${requestId}/shadow`
-    const ask = (request: ChatCompletionRequest) => askFor(chat(), request, id, own, stopping.signal)
+    const call = (request: ChatCompletionRequest) => askFor(chat(), request, id, own, stopping.signal)
     const limit = outputLimitOf(request) === null ? { max_tokens: outputTokens.answer } : {}
-    const text = await ask({ ...withoutStream(request), model: other.id, ...limit })
+    const text = await call({ ...withoutStream(request), model: other.id, ...limit })
     // The judge may prefer an answer for its place.
     const isSwapped = random() < 0.5
     const [first, second] = isSwapped ? [text, served.text] : [served.text, text]
     const messages = judgeMessages(promptText(request.messages), first, second)
-    const scores = readScores(await ask({ model: shadow.judge, messages, max_tokens: outputTokens.judge }))
+    const scores = readScores(await call({ model: shadow.judge, messages, max_tokens: outputTokens.judge }))
     if (scores === null) throw new Error('The judge has answered without scores.')
     const routed = { key, domain }
     await feedback.storeJudged(requestId, { ...routed, model: served.model, expected },
@@ -139,16 +139,19 @@ async function askFor (
 ): Promise<string> {
   let text: string | null = null
   await chat.complete({
-    request,
-    text: JsonText.from(request),
+    body: request,
+    rawBody: JsonText.from(request),
     requestId,
     payer,
     mayUse,
     signal,
     giveUp: () => {},
-    trace: createTrace(false),
+    record: createRequestRecord(false),
     delivery: {
-      json: (_headers, body, json) => { text = answerText('json', Buffer.from(json ?? JSON.stringify(body))) },
+      json: (_headers, body, json) => {
+        text =
+        responseText('json', Buffer.from(json ?? JSON.stringify(body)))
+      },
       stream: async () => { throw new TypeError('A request without stream was answered with one.') },
       longPoll: () => { throw new TypeError('A chat does not keep the response open.') }
     },

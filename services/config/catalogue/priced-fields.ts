@@ -24,7 +24,7 @@ export interface PricedField {
 const is = (...harmless: unknown[]) => (value: unknown): boolean => harmless.includes(value)
 const field = (effect: FieldEffect) => (name: string, isHarmless = is()): PricedField =>
   ({ name, effect, isHarmless })
-const [model, search, answers, price] = [field('model'), field('search'), field('answers'), field('price')]
+const [model, search, responses, price] = [field('model'), field('search'), field('answers'), field('price')]
 const standardTiers = ['auto', 'default']
 const tier = (...others: string[]): PricedField => field('tier')('service_tier', is(...standardTiers, ...others))
 
@@ -32,7 +32,7 @@ const tier = (...others: string[]): PricedField => field('tier')('service_tier',
 const overlays = [
   ...['model', 'fallbacks', 'messages', 'prompt'].map(name => model(name)),
   ...['tools', 'functions', 'modalities', 'audio', 'prediction'].map(name => price(name)),
-  answers('n', is(1)), answers('best_of', is(1))
+  responses('n', is(1)), responses('best_of', is(1))
 ]
 
 /** Tools of the Responses API that the provider runs itself; web searches have a price of their own. */
@@ -102,7 +102,7 @@ const known: Readonly<Record<string, readonly PricedField[]>> = {
     ...['session_params', 'bootstrap_host', 'bootstrap_port', 'bootstrap_room', 'images_config'].map(name => price(name))
   ],
   // llama.cpp tools/server/server-schema.cpp.
-  llamacpp: [model('lora'), answers('n_cmpl', is(1))],
+  llamacpp: [model('lora'), responses('n_cmpl', is(1))],
   // ollama openai/openai.go.
   ollama: [],
   // lmstudio.ai/docs: a second model for speculative decoding.
@@ -126,8 +126,8 @@ const others: readonly PricedField[] = [
   // Google's endpoint, Anthropic's for OpenAI's clients, OpenAI's Responses behind gateways.
   price('cached_content'),
   price('inference_geo'), price('mcp_servers'), price('container'), price('previous_response_id'), price('conversation'),
-  answers('num_return_sequences', is(1)), answers('candidate_count', is(1)), answers('num_completions', is(1)),
-  answers('num_generations', is(1))
+  responses('num_return_sequences', is(1)), responses('candidate_count', is(1)), responses('num_completions', is(1)),
+  responses('num_generations', is(1))
 ]
 
 /** Members of a container are looked at one by one, unless all that the server reads is known. */

@@ -11,7 +11,7 @@ const defaultCandidates: readonly LocalCandidate[] = [
   { id: 'lmstudio', dialect: 'lmstudio', baseUrl: 'http://127.0.0.1:1234/v1' }
 ]
 
-const maxAnswerBytes = 1024 * 1024
+const maxResponseBytes = 1024 * 1024
 
 /** A list of models; Ollama returns null for an empty one. */
 const Models = Type.Object({
@@ -25,12 +25,12 @@ export async function discoverLocal (
 ): Promise<ProviderConfig[]> {
   const dispatcher = new Agent()
   const signal = AbortSignal.timeout(timeoutMs)
-  const answers = await Promise.allSettled(candidates.map(async ({ id, dialect, baseUrl }) => {
+  const responses = await Promise.allSettled(candidates.map(async ({ id, dialect, baseUrl }) => {
     const isRunning = await listsModels(baseUrl, dispatcher, signal)
     return isRunning ? [newProvider({ id, dialect, baseUrl, discover: true })] : []
   }))
   await dispatcher.destroy()
-  return answers.flatMap((answer) => answer.status === 'fulfilled' ? answer.value : [])
+  return responses.flatMap((response) => response.status === 'fulfilled' ? response.value : [])
 }
 
 async function listsModels (baseUrl: string, dispatcher: Dispatcher, signal: AbortSignal): Promise<boolean> {
@@ -45,7 +45,7 @@ async function readText (body: Dispatcher.ResponseData['body']): Promise<string>
   let bytes = 0
   for await (const chunk of body) {
     bytes += chunk.length
-    if (bytes > maxAnswerBytes) return ''
+    if (bytes > maxResponseBytes) return ''
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString()

@@ -7,16 +7,16 @@ export interface DrainLimits { maxBytes: number, maxMs: number }
  * A stream of the whole answer at once, which stays open until the upload has ended or a limit is reached: a
  * connection that is closed while the client still writes is reset, and the client never sees its answer.
  */
-export function answerThenDrain (
-  answer: string, upload: Readable, limits: DrainLimits = { maxBytes: 256 * 1024 * 1024, maxMs: 30_000 }
+export function respondThenDrain (
+  response: string, upload: Readable, limits: DrainLimits = { maxBytes: 256 * 1024 * 1024, maxMs: 30_000 }
 ): Readable {
-  return Readable.from(answerAndWait(answer, upload, limits), { objectMode: false })
+  return Readable.from(answerAndWait(response, upload, limits), { objectMode: false })
 }
 
 async function * answerAndWait (
-  answer: string, upload: Readable, limits: DrainLimits
+  response: string, upload: Readable, limits: DrainLimits
 ): AsyncGenerator<Buffer> {
-  yield Buffer.from(answer)
+  yield Buffer.from(response)
   let leftBytes = limits.maxBytes
   const timer = setTimeout(() => upload.destroy(), limits.maxMs)
   try {

@@ -95,10 +95,10 @@ export function createCounters (
       failed(pending)
       return false
     }
-    const answer = ask(pending, nowMs)
-    if (await isAnswered(answer)) return await answer
+    const response = ask(pending, nowMs)
+    if (await isAnswered(response)) return await response
     isStalled = true
-    answer.finally(() => { isStalled = false })
+    response.finally(() => { isStalled = false })
     for (const { counter } of pending) counter.continueAlone(clock())
     return false
   }
@@ -181,11 +181,11 @@ export function createCounters (
 interface Pending { counter: LimitCounter, request: AllowanceRequest }
 
 /** Waits in steps, so that a pause of this process counts as one of them and the answer can still be read. */
-async function isAnswered (answer: Promise<boolean>): Promise<boolean> {
+async function isAnswered (response: Promise<boolean>): Promise<boolean> {
   for (let step = 0; step < waitSteps; step++) {
     const waiting = new AbortController()
     const late = sleep(maxWaitMs / waitSteps, false, { signal: waiting.signal })
-    const answered = await Promise.race([answer.then(() => true), late])
+    const answered = await Promise.race([response.then(() => true), late])
     waiting.abort()
     late.catch(() => {})
     if (answered) return true

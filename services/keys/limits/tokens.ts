@@ -15,8 +15,8 @@ export function tokensReserved (body: unknown, bodyBytes: number): number {
   }
   if (!isTextRequest(body)) return 0
   const defaultLimit = 'messages' in body ? 0 : legacyMaxTokens
-  const answers = (outputLimitOf(body) ?? defaultLimit) * (body.n ?? 1)
-  return promptTokens('messages' in body ? mediaOfChat(body) : [], bodyBytes) + answers
+  const responses = (outputLimitOf(body) ?? defaultLimit) * (body.n ?? 1)
+  return promptTokens('messages' in body ? mediaOfChat(body) : [], bodyBytes) + responses
 }
 
 /** `media`: the data or the address of each image and file in the body. */

@@ -34,7 +34,7 @@ const usualTimeoutMs = 3_000
 
 /** Creates one end of the link between a process and its worker, which ask and tell each other. */
 export function createLink (
-  channel: Channel, { answers = {}, notes = {}, timeoutMs = usualTimeoutMs }: LinkHandlers
+  channel: Channel, { answers: responses = {}, notes = {}, timeoutMs = usualTimeoutMs }: LinkHandlers
 ): Link {
   const waiting = new Map<number, PromiseWithResolvers<unknown>>()
   let lastId = 0
@@ -46,7 +46,7 @@ export function createLink (
 
   async function answer (id: number, name: string): Promise<void> {
     try {
-      const read = answers[name]
+      const read = responses[name]
       if (read === undefined) throw new Error(`Unknown question: ${name}`)
       send({ type: 'answer', id, value: await read() })
     } catch (error) {

@@ -10,12 +10,12 @@ export interface Siblings {
 
 export function createSiblings (parent: Pick<Link, 'ask'>): Siblings {
   // The parent answers with what `name` is for.
-  const ask = async <Answer>(name: keyof Siblings): Promise<Answer> => {
+  const call = async <Answer>(name: keyof Siblings): Promise<Answer> => {
     try {
       return await parent.ask(name) as Answer
     } catch (cause) {
       throw GatewayError.unavailable('The other workers of this node do not answer. Please try again.', { cause })
     }
   }
-  return { metrics: () => ask('metrics'), counts: () => ask('counts') }
+  return { metrics: () => call('metrics'), counts: () => call('counts') }
 }

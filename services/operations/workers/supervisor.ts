@@ -23,7 +23,7 @@ export interface SupervisorOptions {
 }
 
 /** Workers wait longer for the sum, so that the answers of the others reach them when one of them hangs. */
-const answerTimeoutMs = 2_000
+const responseTimeoutMs = 2_000
 
 interface Worker { id: number, child: ChildProcess, link: Link, startedMs: number, isReady: boolean }
 
@@ -54,7 +54,7 @@ export function createSupervisor ({ count, ports, start, log, metrics }: Supervi
     const child = start(bound)
     const ready = Promise.withResolvers<Ready | null>()
     const link = createLink(child, {
-      timeoutMs: answerTimeoutMs,
+      timeoutMs: responseTimeoutMs,
       answers: { metrics: metricsText, counts: sumCounts },
       notes: {
         ready (value: Ready) {
@@ -129,11 +129,11 @@ export function createSupervisor ({ count, ports, start, log, metrics }: Supervi
   }
 
   async function sumCounts (): Promise<LoadCounts> {
-    const answers = await Promise.allSettled(readyOnes().map(({ link }) => link.ask('counts') as Promise<LoadCounts>))
+    const responses = await Promise.allSettled(readyOnes().map(({ link }) => link.ask('counts') as Promise<LoadCounts>))
     const sum: LoadCounts = { requests: 0, streams: 0, polls: 0, bytes: 0 }
-    for (const answer of answers) {
-      if (answer.status === 'rejected') continue
-      for (const kind of ['requests', 'streams', 'polls', 'bytes'] as const) sum[kind] += answer.value[kind]
+    for (const response of responses) {
+      if (response.status === 'rejected') continue
+      for (const kind of ['requests', 'streams', 'polls', 'bytes'] as const) sum[kind] += response.value[kind]
     }
     return sum
   }

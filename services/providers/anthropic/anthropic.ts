@@ -1,9 +1,11 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import { isText } from '../../shared/json.ts'
 import { outputLimitOf } from '../../shared/request-fields.ts'
-import { isEventStream, notAStream, objectOf, parseAnswer, readObject, readText } from '../upstream/answer-body.ts'
+import {
+  isEventStream, notAStream, objectOf, parseResponse, readObject, readText
+} from '../upstream/read-response.ts'
 import { recordChoices } from '../generated-text.ts'
-import type { ChatAnswer, ChatApi, ChatCall, MessagesCall, NativeAnswer, Upstream } from '../provider.ts'
+import type { ChatResponse, ChatApi, ChatCall, MessagesCall, NativeResponse, Upstream } from '../provider.ts'
 import { createReport, readUsage, recordUsage, statedName, tokenCount, type StreamReport } from '../report.ts'
 import { cachesForAnHour } from './cache-marks.ts'
 import { toCompletion } from './completion.ts'
@@ -14,7 +16,7 @@ import { limitInRefusal } from './limit-in-refusal.ts'
 import { toMessagesRequest, unmetByClaude, type Translation } from './request.ts'
 import { readMessageStream } from './stream.ts'
 import { chargedUsageOf, isSearchResult, noCounts, updateCounts, withSearches, type Counts } from './usage.ts'
-import { awaitedBy, type Exchange } from '../upstream/exchange.ts'
+import { awaitedBy, type UpstreamResponse } from '../upstream/response.ts'
 import { urlPart } from '../url-part.ts'
 
 /** Later versions lack `temperature`; a provider's `headers` can name another. */
@@ -30,7 +32,7 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
   const getHeaders = { ...(apiKey === null ? {} : { 'x-api-key': apiKey }), 'anthropic-version': version, ...own }
   const postHeaders = { 'content-type': 'application/json', ...getHeaders }
 
-  async function send (call: ChatCall): Promise<Translation & { exchange: Exchange }> {
+  async function send (call: ChatCall): Promise<Translation & { exchange: UpstreamResponse }> {
     const { body, dropped } = toMessagesRequest(call)
     const exchange = await connection.send({
       method: 'POST',
@@ -38,24 +40,24 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
       headers: postHeaders,
       body: Buffer.from(JSON.stringify(body)),
       signal: call.signal,
-      awaits: awaitedBy(call.request)
+      awaits: awaitedBy(call.body)
     })
     if (exchange.status !== 200) throw await readAnthropicError(exchange, apiKey)
     return { body, dropped, exchange }
   }
 
   /** Sends a request; again with the limit that the server names, where it refuses one that no client set. */
-  async function sendWithin (call: ChatCall): Promise<Translation & { exchange: Exchange }> {
+  async function sendWithin (call: ChatCall): Promise<Translation & { exchange: UpstreamResponse }> {
     try {
       return await send(call)
     } catch (refusal) {
-      const limit = outputLimitOf(call.request) === null ? limitInRefusal(refusal) : null
+      const limit = outputLimitOf(call.body) === null ? limitInRefusal(refusal) : null
       if (limit === null || limit >= (call.outputLimit ?? Infinity)) throw refusal
       return await send({ ...call, outputLimit: limit })
     }
   }
 
-  async function chat (call: ChatCall): Promise<ChatAnswer> {
+  async function chat (call: ChatCall): Promise<ChatResponse> {
     const { body, dropped, exchange } = await sendWithin(call)
     const report = createReport(dropped)
     const counts = { ...noCounts, asksAnHour: cachesForAnHour(body) }
@@ -67,7 +69,9 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
     return { kind: 'chunks', chunks: readMessageStream(exchange, report, { secret: apiKey, counts }), report }
   }
 
-  async function readWhole (exchange: Exchange, report: StreamReport, counts: Counts): Promise<ChatAnswer> {
+  async function readWhole (
+    exchange: UpstreamResponse, report: StreamReport, counts: Counts
+  ): Promise<ChatResponse> {
     const body = toCompletion(await readObject(exchange), apiKey, counts)
     report.model = statedName(body.model)
     report.serviceTier = body.service_tier ?? null
@@ -85,27 +89,27 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
     }
   }
 
-  async function messages (call: MessagesCall): Promise<NativeAnswer> {
+  async function messages (call: MessagesCall): Promise<NativeResponse> {
     const exchange = await connection.send({
       method: 'POST',
       path: '/messages',
       headers: nativeHeaders(call.versionHeaders),
       body: nativeBody(call),
       signal: call.signal,
-      awaits: awaitedBy(call.request)
+      awaits: awaitedBy(call.body)
     })
     if (exchange.status !== 200) throw await readAnthropicError(exchange, apiKey)
     const report = createReport()
     // Searches that are neither counted nor in the answer were not made.
     const searches = call.maxSearches > 0 ? 0 : null
     const counts = { ...noCounts, searches, asksAnHour: cachesForAnHour(call.original.value) }
-    if (call.request.stream === true && isEventStream(exchange)) {
+    if (call.body.stream === true && isEventStream(exchange)) {
       return { kind: 'bytes', events: await relayMessage(exchange, report, { secret: apiKey, counts }), report, native: true }
     }
     const text = await readText(exchange)
-    const body = objectOf(await parseAnswer(text))
+    const body = objectOf(await parseResponse(text))
     const { model, choices, service_tier: tier } = toCompletion(body, apiKey)
-    if (call.request.stream === true) throw notAStream()
+    if (call.body.stream === true) throw notAStream()
     report.model = statedName(model)
     report.serviceTier = tier ?? null
     const found = Array.isArray(body.content) ? body.content.filter(isSearchResult).length : 0

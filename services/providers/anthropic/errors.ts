@@ -1,11 +1,13 @@
 import { UpstreamError, type UpstreamErrorKind } from '../../shared/errors.ts'
 import { isObject, isText, type JsonObject, ownMember } from '../../shared/json.ts'
-import { masked, readErrorBody, retryAfterMsOf } from '../upstream/answer-body.ts'
+import { masked, readErrorBody, retryAfterMsOf } from '../upstream/read-response.ts'
 import { kindByStatus } from '../upstream/status-kinds.ts'
-import type { Exchange } from '../upstream/exchange.ts'
+import type { UpstreamResponse } from '../upstream/response.ts'
 
 /** The error of an answer whose status is not 200; reads the body. `secret` never appears in its message. */
-export async function readAnthropicError (exchange: Exchange, secret: string | null): Promise<UpstreamError> {
+export async function readAnthropicError (
+  exchange: UpstreamResponse, secret: string | null
+): Promise<UpstreamError> {
   const { status, headers } = exchange
   const body = await readErrorBody(exchange)
   const error = isObject(body) ? body.error : null
@@ -18,14 +20,14 @@ export function anthropicErrorIn (body: JsonObject, secret: string | null): Upst
   return toError(body.error ?? body, { status: null, secret })
 }
 
-interface Answered {
+interface FailedResponse {
   status: number | null
   secret: string | null
   retryAfterMs?: number
   shouldRetry?: boolean
 }
 
-function toError (error: unknown, { status, secret, ...advice }: Answered): UpstreamError {
+function toError (error: unknown, { status, secret, ...advice }: FailedResponse): UpstreamError {
   const fields = isObject(error) ? error : {}
   const type = textOf(fields.type)
   const code = isObject(fields.details) ? textOf(fields.details.error_code) : null

@@ -13,10 +13,10 @@ const leastBudget = 1024
  * that are paid for, for tags, and for blocks of earlier answers that only this gateway can read.
  */
 export function nativeBody (call: MessagesCall): Uint8Array {
-  const { original, request, model, outputLimit, maxOutput, maxSearches } = call
+  const { original, body: request, model, outputLimit, maxOutput, maxSearches } = call
   const body = isObject(original.value) ? original.value : {}
   const edits = commonEdits(original, model)
-  const limit = Math.min(effectiveLimit({ request, outputLimit }) ?? Infinity, maxOutput ?? Infinity)
+  const limit = Math.min(effectiveLimit({ body: request, outputLimit }) ?? Infinity, maxOutput ?? Infinity)
   if (Number.isFinite(limit) && body.max_tokens !== limit) {
     edits.set('max_tokens', limit)
     if (isObject(body.thinking)) edits.set('thinking', thinkingWithin(body.thinking, limit))

@@ -1,4 +1,4 @@
-import type { Exchange } from '../upstream/exchange.ts'
+import type { UpstreamResponse } from '../upstream/response.ts'
 import { relayNamedEvents, type EventReader } from '../named-events.ts'
 import type { EventStream } from '../provider.ts'
 import type { StreamReport } from '../report.ts'
@@ -15,7 +15,7 @@ interface RelayOptions {
 
 /** Relays a message's events as they came, and reads the usage on the way; see `relayNamedEvents`. */
 export async function relayMessage (
-  exchange: Exchange, report: StreamReport, { secret, counts }: RelayOptions
+  exchange: UpstreamResponse, report: StreamReport, { secret, counts }: RelayOptions
 ): Promise<EventStream> {
   const chunks = new MessageChunks(report, counts)
   let hasBegun = false

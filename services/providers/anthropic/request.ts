@@ -12,13 +12,13 @@ import { isForced, readTools } from './tools.ts'
 import { anthropicTraitsOf, type AnthropicTraits } from './model-traits.ts'
 import type { MessagesRequest, TextBlock } from './wire.ts'
 
-type Asked = Pick<ChatCall, 'request' | 'model' | 'outputLimit' | 'maxOutput'>
+type Asked = Pick<ChatCall, 'body' | 'model' | 'outputLimit' | 'maxOutput'>
 
 export interface Translation { body: MessagesRequest, dropped: string[] }
 
 /** Translates a chat request. Throws UpstreamError (400, not sent) for what has no equivalent. */
 export function toMessagesRequest (call: Asked): Translation {
-  const { request, model } = call
+  const { body: request, model } = call
   refuseUnsupportedFields(request)
   const traits = anthropicTraitsOf(model)
   const { system, turns, dropped } = convertToMessages(request.messages)
@@ -48,7 +48,7 @@ export function toMessagesRequest (call: Asked): Translation {
 
 /** The parameters of a request that are dropped, and those for which it is refused. */
 export function unmetByClaude (request: ChatCompletionRequest, model: string): UnmetParameters {
-  return unmetBy(() => toMessagesRequest({ request, model, outputLimit: null }).dropped)
+  return unmetBy(() => toMessagesRequest({ body: request, model, outputLimit: null }).dropped)
 }
 
 function removeThoughts (turns: MessagesRequest['messages']): void {
@@ -58,8 +58,8 @@ function removeThoughts (turns: MessagesRequest['messages']): void {
 }
 
 /** `max_tokens`: the client's limit, the one set by the balance, or the model's own, which caps both. */
-function limitOf ({ request, outputLimit, maxOutput }: Asked, traits: AnthropicTraits): number {
-  const wanted = effectiveLimit({ request, outputLimit })
+function limitOf ({ body, outputLimit, maxOutput }: Asked, traits: AnthropicTraits): number {
+  const wanted = effectiveLimit({ body, outputLimit })
   const most = maxOutput ?? null
   if (wanted === null) return most ?? traits.maxOutput
   return Math.min(wanted, most ?? wanted)
@@ -95,7 +95,13 @@ function samplingOf (
   return others
 }
 
-interface Format { format?: { type: 'json_schema', schema: Record<string, unknown> }, instruction: TextBlock[] }
+interface Format {
+  format?: {
+    type: 'json_schema'
+    schema: Record<string, unknown>
+  }
+  instruction: TextBlock[]
+}
 
 /** `response_format`: enforced where the model can, else an instruction, and reported as dropped. */
 function readFormat (
@@ -116,12 +122,16 @@ function outputConfig (
   return Object.keys(given).length === 0 ? {} : { output_config: given }
 }
 
-function userOf ({ safety_identifier: identifier, user }: ChatCompletionRequest): Pick<MessagesRequest, 'metadata'> {
+function userOf (
+  { safety_identifier: identifier, user }: ChatCompletionRequest
+): Pick<MessagesRequest, 'metadata'> {
   const id = identifier ?? user
   return id === undefined || id === '' ? {} : { metadata: { user_id: id } }
 }
 
-function serviceTierOf ({ service_tier: tier }: ChatCompletionRequest): Pick<MessagesRequest, 'service_tier'> {
+function serviceTierOf (
+  { service_tier: tier }: ChatCompletionRequest
+): Pick<MessagesRequest, 'service_tier'> {
   if (tier === 'default') return { service_tier: 'standard_only' }
   return tier === 'auto' ? { service_tier: 'auto' } : {}
 }

@@ -3,7 +3,7 @@ import { UpstreamError } from '../../shared/errors.ts'
 import { batchesOf, parseEvent } from '../named-events.ts'
 import { MessageChunks } from './chunks.ts'
 import { anthropicErrorIn } from './errors.ts'
-import type { Exchange } from '../upstream/exchange.ts'
+import type { UpstreamResponse } from '../upstream/response.ts'
 import type { StreamReport } from '../report.ts'
 import type { Counts } from './usage.ts'
 
@@ -22,7 +22,10 @@ const defaultQuietMs = 15_000
 
 /** The chunks of a message, usage last. Throws UpstreamError for an error, or a malformed or cut stream. */
 export async function * readMessageStream (
-  exchange: Exchange, report: StreamReport, { secret, counts, quietMs = defaultQuietMs }: StreamOptions
+  exchange: UpstreamResponse, report: StreamReport, {
+    secret, counts, quietMs =
+    defaultQuietMs
+  }: StreamOptions
 ): AsyncGenerator<ChatCompletionChunk, void, undefined> {
   const writer = new MessageChunks(report, counts)
   let spokenMs = performance.now()

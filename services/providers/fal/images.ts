@@ -2,7 +2,7 @@ import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { fanOut } from '../image-api/fan-out.ts'
 import { onlyFields } from '../image-api/fields.ts'
-import type { ImageAnswer, ImageCall, ImageProvider, GeneratedImage } from '../provider-image.ts'
+import type { GeneratedImages, ImageCall, ImageProvider, GeneratedImage } from '../provider-image.ts'
 import type { Upstream } from '../provider.ts'
 import { createJsonClient, type JsonClient } from '../image-api/json-client.ts'
 import { imageFromUrl } from '../image-api/generated-image.ts'
@@ -44,7 +44,7 @@ function bodyOf (call: ImageCall, model: FalImageModel): JsonObject {
 
 async function generate (
   { model, signal }: ImageCall, body: JsonObject, dropped: readonly string[], client: JsonClient
-): Promise<ImageAnswer> {
+): Promise<GeneratedImages> {
   const lifetime = JSON.stringify({ expiration_duration_seconds: lifetimeS })
   const submitted = await client.post(`/${modelPath(model)}`, body, signal,
     { 'x-fal-object-lifecycle-preference': lifetime })

@@ -27,7 +27,7 @@ export function createFalVideos (upstream: Upstream): VideoProvider {
     polling: { minMs: 1_000, maxMs: 10_000 },
     choices: falChoices,
     submit: task => ({ path: `/${modelPath(task.model)}`, body: bodyOf(task) }),
-    jobId: answer => answer.request_id,
+    jobId: response => response.request_id,
     handle: (id, task) => `${appPath(task.model)}/requests/${urlPart(id)}`,
     pollPath: handle => `/${handle}/status`,
     states: { IN_QUEUE: 'queued', IN_PROGRESS: 'running', COMPLETED: 'succeeded', FAILED: 'failed' },
@@ -43,9 +43,9 @@ export function createFalVideos (upstream: Upstream): VideoProvider {
 
 async function resultOf (handle: string, client: VideoClient, signal: AbortSignal): Promise<JobStatus> {
   try {
-    const answer = await client.get(`/${handle}`, signal) ?? {}
-    const { url, duration } = objectField(answer, 'video')
-    return { status: 'COMPLETED', urls: url, seconds: duration, error: readErrorDetail(answer) }
+    const response = await client.get(`/${handle}`, signal) ?? {}
+    const { url, duration } = objectField(response, 'video')
+    return { status: 'COMPLETED', urls: url, seconds: duration, error: readErrorDetail(response) }
   } catch (error) {
     if (!(error instanceof UpstreamError) || !isFinal(error)) throw error
     const { kind, message, details: { code = null } } = error

@@ -3,8 +3,8 @@ import type { CompletionUsage } from '../../../schemas/openai/usage.ts'
 import { UpstreamError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
 import {
-  functionCallOf, responseHead, imageOf, isEmpty, toolCallOf, type AnswerOptions, type Head
-} from './answer.ts'
+  functionCallOf, responseHead, imageOf, isEmpty, toolCallOf, type ResponseOptions, type Head
+} from './response.ts'
 import { readCandidates, type CandidateContent } from './candidate.ts'
 import { mapFinishReason, promptRefusal } from './map-finish-reason.ts'
 import { extraContent } from './signatures.ts'
@@ -27,12 +27,12 @@ interface ChoiceState {
 export class ResponseChunks {
   /** The latest count; each response reports the total so far. */
   usage: CompletionUsage | null = null
-  readonly #options: AnswerOptions
+  readonly #options: ResponseOptions
   readonly #choices = new Map<number, ChoiceState>()
   #head: Head | null = null
   #promptRefusal: string | null = null
 
-  constructor (options: AnswerOptions) {
+  constructor (options: ResponseOptions) {
     this.#options = options
   }
 

@@ -1,7 +1,7 @@
 import { UpstreamError, type UpstreamErrorKind } from '../../shared/errors.ts'
 import { isObject, isText, ownMember } from '../../shared/json.ts'
-import { masked, readErrorBody, retryAfterMsOf } from '../upstream/answer-body.ts'
-import type { Exchange } from '../upstream/exchange.ts'
+import { masked, readErrorBody, retryAfterMsOf } from '../upstream/read-response.ts'
+import type { UpstreamResponse } from '../upstream/response.ts'
 import { kindByStatus } from '../upstream/status-kinds.ts'
 
 /**
@@ -28,7 +28,9 @@ export function geminiErrorIn (
 }
 
 /** The error of an answer whose status is not 200; reads the body. `secret` never appears in its message. */
-export async function readGeminiError (exchange: Exchange, secret: string | null): Promise<UpstreamError> {
+export async function readGeminiError (
+  exchange: UpstreamResponse, secret: string | null
+): Promise<UpstreamError> {
   const { status, headers } = exchange
   const error = geminiErrorIn(await readErrorBody(exchange), status, secret) ??
     new UpstreamError(kindOf(status, null, []), 'yes', saysNothing(status))

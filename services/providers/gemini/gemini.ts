@@ -1,14 +1,14 @@
 import { isObject, type JsonObject } from '../../shared/json.ts'
-import { isEventStream, notAStream, objectOf, parseAnswer, readText } from '../upstream/answer-body.ts'
+import { isEventStream, notAStream, objectOf, parseResponse, readText } from '../upstream/read-response.ts'
 import { recordChoices } from '../generated-text.ts'
-import type { ChatAnswer, ChatApi, ChatCall, Upstream } from '../provider.ts'
+import type { ChatResponse, ChatApi, ChatCall, Upstream } from '../provider.ts'
 import { createReport, readServiceTier, readUsage, recordUsage, statedName } from '../report.ts'
-import { toChatCompletion } from './answer.ts'
+import { toChatCompletion } from './response.ts'
 import { geminiErrorIn, readGeminiError } from './errors.ts'
 import { createPartReader } from './media.ts'
 import { toGenerateContentRequest, unmetByGemini } from './request.ts'
 import { readChunks } from './stream.ts'
-import { awaitedBy, type Exchange, type UpstreamRequest } from '../upstream/exchange.ts'
+import { awaitedBy, type UpstreamResponse, type UpstreamRequest } from '../upstream/response.ts'
 import { urlPart } from '../url-part.ts'
 
 const maxPages = 20
@@ -18,26 +18,26 @@ export function createGemini ({ apiKey, headers, connection, download }: Upstrea
   const ownHeaders = { ...(apiKey === null ? {} : { 'x-goog-api-key': apiKey }), ...headers }
   const postHeaders = { ...ownHeaders, 'content-type': 'application/json', accept: '*/*' }
 
-  async function send (request: UpstreamRequest): Promise<Exchange> {
+  async function send (request: UpstreamRequest): Promise<UpstreamResponse> {
     const exchange = await connection.send(request)
     if (exchange.status !== 200) throw await readGeminiError(exchange, apiKey)
     return exchange
   }
 
-  const get = (path: string, signal: AbortSignal): Promise<Exchange> =>
+  const get = (path: string, signal: AbortSignal): Promise<UpstreamResponse> =>
     send({ method: 'GET', path, headers: ownHeaders, signal })
 
-  const post = (path: string, { request, signal }: ChatCall, body: object): Promise<Exchange> => send({
+  const post = (path: string, call: ChatCall, body: object): Promise<UpstreamResponse> => send({
     method: 'POST',
     path,
     headers: postHeaders,
     body: Buffer.from(JSON.stringify(body)),
-    signal,
-    awaits: awaitedBy(request)
+    signal: call.signal,
+    awaits: awaitedBy(call.body)
   })
 
-  async function chat (call: ChatCall): Promise<ChatAnswer> {
-    const { request, model, signal } = call
+  async function chat (call: ChatCall): Promise<ChatResponse> {
+    const { body: request, model, signal } = call
     const { body, dropped } = await toGenerateContentRequest(call, createPartReader({ download, signal }))
     const isLegacy = request.functions !== undefined && request.tools === undefined
     const report = createReport(dropped)
@@ -80,7 +80,7 @@ export function createGemini ({ apiKey, headers, connection, download }: Upstrea
 }
 
 /** Source: ai.google.dev, "Priority inference". */
-function serviceTierIn ({ headers }: Exchange): string | null {
+function serviceTierIn ({ headers }: UpstreamResponse): string | null {
   return readServiceTier(headers['x-gemini-service-tier'])
 }
 
@@ -101,8 +101,8 @@ function namesIn ({ models }: JsonObject): string[] {
 }
 
 /** The body as one object. Throws UpstreamError, also for an error in a body with status 200. */
-async function objectIn (exchange: Exchange, secret: string | null): Promise<JsonObject> {
-  const value = await parseAnswer(await readText(exchange))
+async function objectIn (exchange: UpstreamResponse, secret: string | null): Promise<JsonObject> {
+  const value = await parseResponse(await readText(exchange))
   const failure = geminiErrorIn(value, exchange.status, secret)
   if (failure !== null) throw failure
   return objectOf(value)

@@ -3,7 +3,8 @@ import { isObject, type JsonObject } from '../../shared/json.ts'
 import { fanOut } from '../image-api/fan-out.ts'
 import { onlyFields } from '../image-api/fields.ts'
 import {
-  withoutQuality, type GeneratedImage, type ImageAnswer, type ImageCall, type ImageProvider, type ImageSize,
+  withoutQuality, type GeneratedImage, type GeneratedImages, type ImageCall, type ImageProvider,
+  type ImageSize,
   type ImageUsage
 } from '../provider-image.ts'
 import { megapixelsOf, statedAspectRatio } from '../image-api/aspect-ratio.ts'
@@ -25,7 +26,7 @@ export function createGeminiImages (upstream: Upstream): ImageProvider {
     const { passed: { seed }, dropped } = onlyFields(call.request, ['seed'])
     const path = `/models/${urlPart(call.model)}:generateContent`
     return fanOut(call.count, 1, async () => {
-      return readAnswer(await client.post(path, bodyOf(call, seed), call.signal), dropped)
+      return readImages(await client.post(path, bodyOf(call, seed), call.signal), dropped)
     })
   })
 }
@@ -54,7 +55,7 @@ function resolutionOf (size: ImageSize): { imageSize?: string } {
   return { imageSize: megapixels <= 8 ? '2K' : '4K' }
 }
 
-function readAnswer (body: JsonObject, dropped: readonly string[]): ImageAnswer {
+function readImages (body: JsonObject, dropped: readonly string[]): GeneratedImages {
   const [candidate] = Array.isArray(body.candidates) ? body.candidates.filter(isObject) : []
   const content = isObject(candidate?.content) ? candidate.content : {}
   const parts = Array.isArray(content.parts) ? content.parts.filter(isObject) : []

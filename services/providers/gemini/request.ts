@@ -8,26 +8,28 @@ import type { ReadPart } from './media.ts'
 import { geminiTraitsOf, type GeminiTraits } from './model-traits.ts'
 import { geminiSchema } from './schema.ts'
 import { toolsOf } from './tools.ts'
-import { unsupportedField, type GenerateContentRequest, type GenerationConfig, type ThinkingConfig } from './wire.ts'
+import {
+  unsupportedField, type GenerateContentRequest, type GenerationConfig, type ThinkingConfig
+} from './wire.ts'
 
 interface Translated { body: GenerateContentRequest, dropped: string[] }
 
 /** Translates a request. Throws UpstreamError (400) for what has no equivalent. Source: @google/genai 3.1. */
 export async function toGenerateContentRequest (
-  { request, model, outputLimit }: Pick<ChatCall, 'request' | 'model' | 'outputLimit'>, readPart: ReadPart
+  { body, model, outputLimit }: Pick<ChatCall, 'body' | 'model' | 'outputLimit'>, readPart: ReadPart
 ): Promise<Translated> {
-  refuseUnmappable(request)
+  refuseUnmappable(body)
   const traits = geminiTraitsOf(model)
-  const { contents, system } = await convertToContents(request.messages, traits, readPart)
-  const { config, dropped } = configOf(request, traits, outputLimit)
+  const { contents, system } = await convertToContents(body.messages, traits, readPart)
+  const { config, dropped } = configOf(body, traits, outputLimit)
   return {
     body: {
       contents,
       ...(system === '' ? {} : { systemInstruction: { parts: [{ text: system }] } }),
-      ...toolsOf(request),
+      ...toolsOf(body),
       ...(Object.keys(config).length === 0 ? {} : { generationConfig: config })
     },
-    dropped: [...dropped, ...droppedOf(request)]
+    dropped: [...dropped, ...droppedOf(body)]
   }
 }
 
@@ -58,7 +60,7 @@ function configOf (
   const set = <Key extends keyof GenerationConfig>(key: Key, value: GenerationConfig[Key] | null): void => {
     if (value !== undefined && value !== null) config[key] = value
   }
-  set('maxOutputTokens', effectiveLimit({ request, outputLimit }))
+  set('maxOutputTokens', effectiveLimit({ body: request, outputLimit }))
   set('temperature', request.temperature)
   set('topP', request.top_p)
   set('topK', topKOf(request))

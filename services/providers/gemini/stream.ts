@@ -1,16 +1,16 @@
 import type { ChatCompletionChunk } from '../../../schemas/openai/chat-completions.ts'
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
-import { parseBounded } from '../upstream/answer-body.ts'
+import { parseBounded } from '../upstream/read-response.ts'
 import type { SseEvent } from '../upstream/sse.ts'
 import { batchesOf } from '../named-events.ts'
 import { recordChunk } from '../generated-text.ts'
 import { readUsage, recordEnd, recordUsage, statedName, type StreamReport } from '../report.ts'
-import type { AnswerOptions } from './answer.ts'
+import type { ResponseOptions } from './response.ts'
 import { ResponseChunks } from './chunks.ts'
 import { geminiErrorIn } from './errors.ts'
 import { usageOf } from './usage.ts'
-import type { Exchange } from '../upstream/exchange.ts'
+import type { UpstreamResponse } from '../upstream/response.ts'
 
 /** Most bytes of comments between two events. */
 const maxCommentBytes = 256 * 1024
@@ -21,7 +21,7 @@ const maxCommentBytes = 256 * 1024
  * ends before its candidates.
  */
 export async function * readChunks (
-  exchange: Exchange, report: StreamReport, options: AnswerOptions & { secret: string | null }
+  exchange: UpstreamResponse, report: StreamReport, options: ResponseOptions & { secret: string | null }
 ): AsyncGenerator<ChatCompletionChunk, void, undefined> {
   const maker = new ResponseChunks(options)
   for await (const response of responsesIn(exchange)) {
@@ -40,7 +40,7 @@ export async function * readChunks (
 }
 
 /** The responses; each event holds a whole one. */
-async function * responsesIn (exchange: Exchange): AsyncGenerator<JsonObject, void, undefined> {
+async function * responsesIn (exchange: UpstreamResponse): AsyncGenerator<JsonObject, void, undefined> {
   let commentBytes = 0
   for await (const { events, piece } of batchesOf(exchange)) {
     commentBytes = events.length > 0 ? 0 : commentBytes + piece.length

@@ -1,7 +1,9 @@
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { createVideoClient, type VideoClient } from '../video-jobs/client.ts'
 import { readErrorDetail, objectField, textOrNull, type ProviderErrorDetail } from '../video-jobs/errors.ts'
-import { aspectRatioFor, withoutNulls, frameBytes, refuseWish, resolutionFor, secondsAmong } from '../video-jobs/fields.ts'
+import {
+  aspectRatioFor, withoutNulls, frameBytes, refuseWish, resolutionFor, secondsAmong
+} from '../video-jobs/fields.ts'
 import type { FrameImage, VideoFile, VideoProvider, VideoTask } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
 import { createVideoProvider } from '../video-jobs/dialect.ts'
@@ -54,7 +56,7 @@ export function createVeoVideos (upstream: Upstream): VideoProvider {
         })
       }
     }),
-    jobId: answer => answer.name,
+    jobId: response => response.name,
     // An operation's name is a path: models/<model>/operations/<id>.
     handle: name => name.split('/').map(urlPart).join('/'),
     pollPath: handle => `/${handle}`,
@@ -62,9 +64,9 @@ export function createVeoVideos (upstream: Upstream): VideoProvider {
     async read (operation, _, signal) {
       if (operation.done !== true) return { status: 'running', progress: null }
       if (isObject(operation.error)) return { status: 'failed', error: readErrorDetail(operation.error) }
-      const answer = objectField(objectField(operation, 'response'), 'generateVideoResponse')
-      const files = await Promise.all(addressesIn(answer).map(uri => fileAt(uri, api, signal)))
-      return { status: 'done', files, error: filteredIn(answer) }
+      const result = objectField(objectField(operation, 'response'), 'generateVideoResponse')
+      const files = await Promise.all(addressesIn(result).map(uri => fileAt(uri, api, signal)))
+      return { status: 'done', files, error: filteredIn(result) }
     }
   })
 }
@@ -100,8 +102,8 @@ async function fileAt (uri: string, api: VideoClient, signal: AbortSignal): Prom
 }
 
 /** Why an operation is done without a video. */
-function filteredIn (answer: JsonObject): ProviderErrorDetail {
-  const { raiMediaFilteredCount: count, raiMediaFilteredReasons: reasons } = answer
+function filteredIn (response: JsonObject): ProviderErrorDetail {
+  const { raiMediaFilteredCount: count, raiMediaFilteredReasons: reasons } = response
   const [reason] = Array.isArray(reasons) ? reasons : []
   if (reason === undefined && count === undefined) return { code: null, message: null }
   return { code: 'safety', message: textOrNull(reason) ?? 'The video was blocked by safety filters.' }

@@ -1,10 +1,10 @@
 import { UpstreamError } from '../../shared/errors.ts'
-import type { ImageAnswer, ImageUsage } from '../provider-image.ts'
+import type { GeneratedImages, ImageUsage } from '../provider-image.ts'
 
 /** Generates `count` images in parallel calls of at most `perCall`. Throws if all of them failed. */
 export async function fanOut (
-  count: number, perCall: number, generate: (count: number) => Promise<ImageAnswer>
-): Promise<ImageAnswer> {
+  count: number, perCall: number, generate: (count: number) => Promise<GeneratedImages>
+): Promise<GeneratedImages> {
   const counts = Array.from({ length: Math.ceil(count / perCall) }, (_, index) => {
     return Math.min(perCall, count - index * perCall)
   })
@@ -14,13 +14,13 @@ export async function fanOut (
   throw mostInformative(settled.flatMap(one => one.status === 'rejected' ? [one.reason] : []))
 }
 
-function merge (answers: readonly ImageAnswer[]): ImageAnswer {
-  const [first] = answers
-  const isCounted = answers.every(({ usage }) => usage !== null)
+function merge (responses: readonly GeneratedImages[]): GeneratedImages {
+  const [first] = responses
+  const isCounted = responses.every(({ usage }) => usage !== null)
   return {
-    images: answers.flatMap(({ images }) => images),
-    usage: isCounted ? answers.map(({ usage }) => usage).reduce(sum, null) : null,
-    costNano: answers.reduce<number | null>((total, { costNano }) => {
+    images: responses.flatMap(({ images }) => images),
+    usage: isCounted ? responses.map(({ usage }) => usage).reduce(sum, null) : null,
+    costNano: responses.reduce<number | null>((total, { costNano }) => {
       return total === null || costNano === null ? null : total + costNano
     }, 0),
     dropped: first?.dropped ?? [],

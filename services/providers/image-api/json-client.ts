@@ -1,8 +1,8 @@
 import type { UpstreamError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
-import { masked, readErrorBody, readObject } from '../upstream/answer-body.ts'
+import { masked, readErrorBody, readObject } from '../upstream/read-response.ts'
 import { upstreamErrorFrom } from '../error-body.ts'
-import type { Exchange } from '../upstream/exchange.ts'
+import type { UpstreamResponse } from '../upstream/response.ts'
 import type { Upstream } from '../provider.ts'
 
 type Headers = Record<string, string>
@@ -16,7 +16,7 @@ interface JsonClientOptions {
 export type JsonClient = ReturnType<typeof createJsonClient>
 
 /** Enough for ten large images in base64. */
-const maxAnswerBytes = 256 * 1024 * 1024
+const maxResponseBytes = 256 * 1024 * 1024
 
 /**
  * HTTP client of an API that speaks JSON objects. It authenticates, limits response sizes and redacts the key
@@ -30,7 +30,7 @@ export function createJsonClient (
 
   async function send (
     method: 'GET' | 'POST' | 'PUT', path: string, signal: AbortSignal, body?: JsonObject, more?: Headers
-  ): Promise<Exchange> {
+  ): Promise<UpstreamResponse> {
     const exchange = await connection.send({
       method,
       path,
@@ -47,10 +47,10 @@ export function createJsonClient (
 
   return {
     async get (path: string, signal: AbortSignal): Promise<JsonObject> {
-      return await readObject(await send('GET', path, signal), maxAnswerBytes)
+      return await readObject(await send('GET', path, signal), maxResponseBytes)
     },
     async post (path: string, body: JsonObject, signal: AbortSignal, more?: Headers): Promise<JsonObject> {
-      return await readObject(await send('POST', path, signal, body, more), maxAnswerBytes)
+      return await readObject(await send('POST', path, signal, body, more), maxResponseBytes)
     },
     async put (path: string, signal: AbortSignal): Promise<void> {
       const exchange = await send('PUT', path, signal)

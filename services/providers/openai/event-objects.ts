@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../shared/json.ts'
-import { parseBounded } from '../upstream/answer-body.ts'
+import { parseBounded } from '../upstream/read-response.ts'
 
 /** The objects in the data of an event, and whether the stream ends with it. */
 export interface EventObjects { objects: JsonObject[], isEnd: boolean }

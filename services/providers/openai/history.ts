@@ -24,10 +24,10 @@ function messageFor (
   message: ChatMessage, rules: HistoryRules, standIn: string | null, dropped: string[]
 ): object {
   const allowed = rules.members?.[message.role]
-  const isAnswer = message.role === 'assistant'
-  const thoughts = isAnswer && rules.thoughts !== null ? thoughtsIn(message) ?? standIn : null
+  const isAssistant = message.role === 'assistant'
+  const thoughts = isAssistant && rules.thoughts !== null ? thoughtsIn(message) ?? standIn : null
   const kept = Object.entries(message).filter(([name]) => {
-    if (isAnswer && thoughtMembers.includes(name)) return name === rules.thoughts
+    if (isAssistant && thoughtMembers.includes(name)) return name === rules.thoughts
     return name === 'role' || name === 'content' || allowed === undefined || allowed.includes(name)
   })
   const past = thoughts === null || rules.thoughts === null ? {} : { [rules.thoughts]: thoughts }
@@ -35,7 +35,8 @@ function messageFor (
   if (isSame && kept.length === Object.keys(message).length) return message
   if ('name' in message && allowed?.includes('name') === false) dropped.push('messages[].name')
   // Where its own member is refused, a refusal is the content.
-  const isRefusal = isAnswer && allowed !== undefined && isText(message.refusal) && !isText(message.content)
+  const isRefusal = isAssistant && allowed !== undefined &&
+    isText(message.refusal) && !isText(message.content)
   return { ...Object.fromEntries(kept), ...(isRefusal ? { content: message.refusal } : {}), ...past }
 }
 

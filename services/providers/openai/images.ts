@@ -5,7 +5,7 @@ import type { Dialect } from './dialects.ts'
 import { fanOut } from '../image-api/fan-out.ts'
 import type { ImageDialect } from './image-dialects.ts'
 import { withoutFields } from '../image-api/fields.ts'
-import type { ImageAnswer, ImageCall, ImageProvider, GeneratedImage } from '../provider-image.ts'
+import type { GeneratedImages, ImageCall, ImageProvider, GeneratedImage } from '../provider-image.ts'
 import { megapixelsOf, statedAspectRatio } from '../image-api/aspect-ratio.ts'
 import { readImageCost, readImageUsage } from '../image-api/usage.ts'
 import { createJsonClient } from '../image-api/json-client.ts'
@@ -24,7 +24,7 @@ export function createOpenAIImages (upstream: Upstream, dialect: Dialect): Image
     const refused = isGptImage(call.model) ? [...images.drop, 'style'] : images.drop
     const { passed, dropped } = withoutFields(call.request, refused)
     const body = { ...passed, ...bodyOf(call, count, images) }
-    return readAnswer(await client.post(images.path, body, call.signal), count, dropped, form)
+    return readImages(await client.post(images.path, body, call.signal), count, dropped, form)
   })
   return Object.assign(generate, { statesQuality: () => !images.drop.includes('quality') })
 }
@@ -61,10 +61,10 @@ const ratios = [
   '1:1', '16:9', '9:16', '4:3', '3:4', '3:2', '2:3', '2:1', '1:2', '19.5:9', '9:19.5', '20:9', '9:20'
 ]
 
-function readAnswer (
+function readImages (
   body: JsonObject, count: number, dropped: readonly string[],
   form: { dialect: Dialect, secret: string | null }
-): ImageAnswer {
+): GeneratedImages {
   const failure = upstreamErrorIn(body, form)
   if (failure !== null) throw failure
   const items = Array.isArray(body.data) ? body.data.filter(isObject) : []

@@ -1,11 +1,13 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, isText, type JsonObject } from '../../shared/json.ts'
-import { looksLikeEvents, maxAnswerBytes, objectOf, parseAnswer, readObject, toText } from '../upstream/answer-body.ts'
-import { awaitedBy, type Exchange } from '../upstream/exchange.ts'
+import {
+  looksLikeEvents, maxResponseBytes, objectOf, parseResponse, readObject, toText
+} from '../upstream/read-response.ts'
+import { awaitedBy, type UpstreamResponse } from '../upstream/response.ts'
 import { readUpstreamError } from '../error-body.ts'
 import { recordChoices } from '../generated-text.ts'
 import type {
-  ChatApi, ChatCall, CompletionCall, ProviderAnswer, ProviderCall, ProviderParts, ServerLimits, Upstream
+  ChatApi, ChatCall, CompletionCall, ProviderResponse, ProviderCall, ProviderParts, ServerLimits, Upstream
 } from '../provider.ts'
 import { isAboutLength, isOwnLimit, limitsInRefusal, statedLimits } from '../server-limits.ts'
 import { createLru } from '../../shared/lru.ts'
@@ -20,7 +22,9 @@ import type { StreamGuard } from './stream-editor.ts'
 import type { ProviderConfig } from '../../config/catalogue/types.ts'
 import type { StreamForm } from './stream-repair.ts'
 import { relayStream } from './stream.ts'
-import { countReasoning, readDialectUsage, repairAnswer, upstreamErrorIn, type AnswerHead } from './translate.ts'
+import {
+  countReasoning, readDialectUsage, repairResponse, upstreamErrorIn, type ResponseHead
+} from './translate.ts'
 import { asChunks, collectStream } from './whole-and-streamed.ts'
 
 /** The parts of a provider that speaks OpenAI's wire format. Throws RangeError for an unknown dialect. */
@@ -63,9 +67,9 @@ function mediaUrl (baseUrl: string, { mediaBase }: Dialect): string | null {
 const maxKnownModels = 5000
 const noLimits: ServerLimits = {}
 
-type Call = ProviderCall<ChatCall['request'] | CompletionCall['request']>
+type Call = ProviderCall<ChatCall['body'] | CompletionCall['body']>
 
-interface Sent { exchange: Exchange, dropped: string[], hideUsage: boolean }
+interface Sent { exchange: UpstreamResponse, dropped: string[], hideUsage: boolean }
 
 /** Chat in OpenAI's wire format. Requests and answers pass as bytes unless something must change. */
 function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Dialect): ChatApi {
@@ -94,9 +98,9 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
   /** Throws UpstreamError for a refusal. */
   async function send (path: string, call: Call, as: Dialect): Promise<Sent> {
     const { edits, dropped, hideUsage } = requestEdits(call, as)
-    const body = call.text.with(edits)
+    const body = call.rawBody.with(edits)
     const headers = headersFor(call)
-    const { request, signal } = call
+    const { body: request, signal } = call
     const awaits = awaitedBy(request)
     const exchange = await connection.send({ method: 'POST', path, headers, body, signal, awaits })
     if (exchange.status !== 200) throw await readUpstreamError(exchange, apiKey)
@@ -109,7 +113,7 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
     try {
       return await send(path, call, as)
     } catch (refusal) {
-      if (as.limitFields.length === 1 || !('messages' in call.request) || !isAboutLimitNames(refusal)) throw refusal
+      if (as.limitFields.length === 1 || !('messages' in call.body) || !isAboutLimitNames(refusal)) throw refusal
       for (const name of ['max_completion_tokens', 'max_tokens'] as const) {
         const narrower = { ...dialect, limitFields: [name] }
         try {
@@ -137,20 +141,20 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
     }
   }
 
-  async function post<Body, Chunk> (path: string, call: Call): Promise<ProviderAnswer<Body, Chunk>> {
+  async function post<Body, Chunk> (path: string, call: Call): Promise<ProviderResponse<Body, Chunk>> {
     const { exchange, dropped, hideUsage, isUnlimited } = await sendWithin(path, call)
     const report = createReport(dropped)
     const fallback = fallbackHead(call)
-    const form = { dialect, secret: apiKey, hideUsage, fallback, choices: choicesOf(call.request) }
-    const isStream = call.request.stream === true
-    const answer = isStream
+    const form = { dialect, secret: apiKey, hideUsage, fallback, choices: choicesOf(call.body) }
+    const isStream = call.body.stream === true
+    const response = isStream
       ? await relayStream(exchange, report, { ...form, guard: guardOf(call, dialect, isUnlimited) })
-      : await exchange.read(maxAnswerBytes)
-    if (!(answer instanceof Uint8Array)) return { kind: 'bytes', events: answer, report }
+      : await exchange.read(maxResponseBytes)
+    if (!(response instanceof Uint8Array)) return { kind: 'bytes', events: response, report }
     // A string, because Node.js writes head and body in one packet only if the body is one.
-    const text = await toText(answer)
+    const text = await toText(response)
     const streamed = looksLikeEvents(text.trimStart()) ? await collectStream(text, form) : null
-    const received = streamed ?? objectOf(await parseAnswer(text))
+    const received = streamed ?? objectOf(await parseResponse(text))
     const whole = readJson<Body, Chunk>(received, streamed === null ? text : null, report, form)
     return isStream ? { kind: 'chunks', chunks: asChunks<Chunk>(whole.body), report } : whole
   }
@@ -198,32 +202,32 @@ function isAboutLimitNames (error: unknown): boolean {
 }
 
 function guardOf (
-  { request, held }: Call, { outputGuard }: Dialect, isUnlimited: boolean
+  { body, held }: Call, { outputGuard }: Dialect, isUnlimited: boolean
 ): StreamGuard | null {
   const kind = outputGuard ?? (isUnlimited ? 'by-text' : null)
   // With `echo`, the stream has the prompt as well.
-  if (kind === null || held == null || Reflect.get(request, 'echo') === true) return null
-  const output = new OutputGuard(kind, held.tokens, choicesOf(request))
-  return { output, estimate: report => held.estimate(request, report) }
+  if (kind === null || held == null || Reflect.get(body, 'echo') === true) return null
+  const output = new OutputGuard(kind, held.tokens, choicesOf(body))
+  return { output, estimate: report => held.estimate(body, report) }
 }
 
 /** The choices that an answer has, if the server knows `n`. */
-function choicesOf (request: Call['request']): number {
+function choicesOf (request: Call['body']): number {
   return promptsOf(request) * (request.n ?? 1)
 }
 
 /** The head of an answer whose server leaves it out. */
-function fallbackHead ({ request, requestId, model }: Call): AnswerHead {
-  const [prefix, object] = !('messages' in request)
+function fallbackHead ({ body, requestId, model }: Call): ResponseHead {
+  const [prefix, object] = !('messages' in body)
     ? ['cmpl', 'text_completion']
-    : ['chatcmpl', request.stream === true ? 'chat.completion.chunk' : 'chat.completion']
+    : ['chatcmpl', body.stream === true ? 'chat.completion.chunk' : 'chat.completion']
   return { id: `${prefix}-${requestId}`, object, created: Math.floor(Date.now() / 1000), model }
 }
 
 /** Reads a whole answer; `text` is null if it came as an event stream. */
 function readJson<Body, Chunk> (
   received: JsonObject, text: string | null, report: StreamReport, form: StreamForm
-): Extract<ProviderAnswer<Body, Chunk>, { kind: 'json' }> {
+): Extract<ProviderResponse<Body, Chunk>, { kind: 'json' }> {
   const { dialect, fallback } = form
   const failure = upstreamErrorIn(received, form)
   if (failure !== null) throw failure
@@ -236,7 +240,7 @@ function readJson<Body, Chunk> (
   report.model = statedName(received.model)
   report.serviceTier = isText(received.service_tier) ? received.service_tier : null
   const whole = fallback.object === 'chat.completion.chunk' ? { ...fallback, object: 'chat.completion' } : fallback
-  const body = repairAnswer(countReasoning(received, dialect), dialect, whole, form.choices)
+  const body = repairResponse(countReasoning(received, dialect), dialect, whole, form.choices)
   // Passed on unchanged; nothing relies on more than was just checked.
   return { kind: 'json', body: body as Body, text: body === received && text !== null ? text : JSON.stringify(body), report }
 }

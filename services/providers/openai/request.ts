@@ -19,12 +19,12 @@ interface RequestEdits {
 
 /** The changes that a client's body needs for this upstream; in most requests nearly none. */
 export function requestEdits (
-  call: ProviderCall<ChatCall['request'] | CompletionCall['request']>, dialect: Dialect
+  call: ProviderCall<ChatCall['body'] | CompletionCall['body']>, dialect: Dialect
 ): RequestEdits {
-  const { request, model } = call
+  const { body, model } = call
   const edits = new Map<string, unknown>()
-  const fields: Record<string, unknown> = request
-  if (request.model !== model) edits.set('model', model)
+  const fields: Record<string, unknown> = body
+  if (body.model !== model) edits.set('model', model)
   const unmet = limitOutput(call, dialect, edits)
   const { rules } = dialect
   for (const [field, name] of Object.entries(rules.rename)) {
@@ -33,11 +33,11 @@ export function requestEdits (
   }
   const dropped = [...unmet, ...drop(fields, rules.drop, edits)]
   if (rules.conversation !== null && 'field' in rules.conversation) nameConversation(call, rules.conversation.field, edits)
-  if ('messages' in request) dropped.push(...chatEdits(request, model, dialect, edits))
-  const hideUsage = request.stream === true && request.stream_options?.include_usage !== true
+  if ('messages' in body) dropped.push(...chatEdits(body, model, dialect, edits))
+  const hideUsage = body.stream === true && body.stream_options?.include_usage !== true
   if (hideUsage && dialect.streamUsage) {
-    edits.set('stream_options', { ...request.stream_options, include_usage: true })
-  } else if (request.stream === true && !dialect.streamUsage && request.stream_options !== undefined) {
+    edits.set('stream_options', { ...body.stream_options, include_usage: true })
+  } else if (body.stream === true && !dialect.streamUsage && body.stream_options !== undefined) {
     edits.set('stream_options', undefined)
   }
   return { edits, dropped, hideUsage }
@@ -45,7 +45,7 @@ export function requestEdits (
 
 /** The parameters that the edits would take away or move, and those for which a request would be refused. */
 export function unmetParameters (
-  request: ChatCall['request'], model: string, { rules }: Dialect
+  request: ChatCall['body'], model: string, { rules }: Dialect
 ): UnmetParameters {
   const edits = new Map<string, unknown>()
   const dropped = [...drop({ ...request }, rules.drop, edits), ...fieldEdits(request, model, rules, edits)]
@@ -55,9 +55,9 @@ export function unmetParameters (
 
 /** Names the conversation as the upstream does, unless the client has done so. */
 function nameConversation (
-  { request, conversation }: ProviderCall<object>, field: string, edits: Map<string, unknown>
+  { body, conversation }: ProviderCall<object>, field: string, edits: Map<string, unknown>
 ): void {
-  if (!('messages' in request) || Reflect.get(request, field)) return
+  if (!('messages' in body) || Reflect.get(body, field)) return
   const id = conversation?.() ?? null
   if (id !== null) edits.set(field, id)
 }
@@ -79,7 +79,7 @@ function drop (
 
 /** Edits a chat request by the rules of its dialect and model, and returns the names of what is dropped. */
 function chatEdits (
-  request: ChatCall['request'], model: string, dialect: Dialect, edits: Map<string, unknown>
+  request: ChatCall['body'], model: string, dialect: Dialect, edits: Map<string, unknown>
 ): string[] {
   const { rules } = dialect
   const dropped = fieldEdits(request, model, rules, edits)
@@ -97,7 +97,7 @@ function chatEdits (
 
 /** The part of `chatEdits` that concerns single fields. */
 function fieldEdits (
-  request: ChatCall['request'], model: string, rules: RequestRules, edits: Map<string, unknown>
+  request: ChatCall['body'], model: string, rules: RequestRules, edits: Map<string, unknown>
 ): string[] {
   const fields: Record<string, unknown> = request
   const row = rowOf(rules, model)
@@ -196,9 +196,9 @@ const legacyLimits = ['max_tokens'] as const
  * bounds the length may exceed it. Returns the names of minimums that were dropped because they do.
  */
 function limitOutput (
-  call: ProviderCall<ChatCall['request'] | CompletionCall['request']>, dialect: Dialect, edits: Map<string, unknown>
+  call: ProviderCall<ChatCall['body'] | CompletionCall['body']>, dialect: Dialect, edits: Map<string, unknown>
 ): string[] {
-  const fields: Record<string, unknown> = call.request
+  const fields: Record<string, unknown> = call.body
   const names: readonly string[] = isChat(fields) ? dialect.limitFields : legacyLimits
   const wanted = effectiveLimit(call)
   const limit = wanted === 0 && !dialect.takesZeroLimit ? 1 : wanted
@@ -209,7 +209,7 @@ function limitOutput (
     } else if (fields[name] !== undefined && !names.includes(name)) edits.set(name, undefined)
   }
   const unmet: string[] = []
-  for (const field of extraFields(call.request)) {
+  for (const field of extraFields(call.body)) {
     const role = lengthRole(field)
     if (role === 'limit') setMember(fields, field, undefined, edits)
     if (most === null || typeof field.value !== 'number' || field.value <= most) continue

@@ -1,5 +1,5 @@
 import { UpstreamError } from '../../shared/errors.ts'
-import type { Exchange } from '../upstream/exchange.ts'
+import type { UpstreamResponse } from '../upstream/response.ts'
 import { doneEvent, EventParser, type ReadEvent } from '../upstream/sse.ts'
 import type { EventSink } from '../provider.ts'
 import { recordEnd, recordUsage, type StreamReport } from '../report.ts'
@@ -93,7 +93,7 @@ export class StreamRelay {
   }
 
   /** Ends the call, and the stream as a server does that has reached its limit. */
-  async close (exchange: Exchange): Promise<void> {
+  async close (exchange: UpstreamResponse): Promise<void> {
     exchange.cancel()
     const report = this.#report
     report.isCut = true

@@ -4,8 +4,8 @@ import { usageIn } from '../report.ts'
 import type { Dialect } from './dialects.ts'
 import { ToolCallStream } from './tool-calls.ts'
 import {
-  choicesIn, finalReason, finishReasonOf, headOf, maxChoices, repairMessage, wholeUsage, wrongInAnswer,
-  wrongInChoice, type AnswerHead
+  choicesIn, finalReason, finishReasonOf, headOf, maxChoices, repairMessage, wholeUsage, wrongInResponse,
+  wrongInChoice, type ResponseHead
 } from './translate.ts'
 
 /** What a stream has to become. */
@@ -16,7 +16,7 @@ export interface StreamForm {
   /** The client did not ask for usage and must not see that the gateway did. */
   hideUsage: boolean
   /** The head of chunks that have none. */
-  fallback: AnswerHead
+  fallback: ResponseHead
   /** How many choices the client asked for. */
   choices: number
 }
@@ -36,7 +36,7 @@ interface OpenChoice {
  */
 export class StreamRepair {
   /** What all chunks have in common, once the first one has come. */
-  head: AnswerHead | null = null
+  head: ResponseHead | null = null
   readonly #form: StreamForm
   readonly #finishReasons: Map<number, string>
   readonly #isLegacy: boolean
@@ -178,7 +178,7 @@ export class StreamRepair {
       body.choices.length === choices.length
     const hasUsage = body.usage !== undefined && body.usage !== null
     const edited = withMembers(body, {
-      ...wrongInAnswer(body),
+      ...wrongInResponse(body),
       ...headOf(body, head),
       id: head.id,
       ...(isSame ? {} : { choices }),
@@ -263,7 +263,7 @@ export class StreamRepair {
 const usualInChoice: ReadonlySet<string> = new Set(['index', 'delta', 'finish_reason'])
 
 /** Whether the members of a chunk, but for its choices, are what they have to be. */
-const isSound = (body: JsonObject): boolean => Object.keys(wrongInAnswer(body)).length === 0
+const isSound = (body: JsonObject): boolean => Object.keys(wrongInResponse(body)).length === 0
 
 function encoded ({ body, bytes }: { body: JsonObject, bytes: Buffer | null }): Buffer {
   return bytes ?? encodeEvent(body)

@@ -1,5 +1,5 @@
-import { isEventStream, looksLikeEvents, maxAnswerBytes, notAStream } from '../upstream/answer-body.ts'
-import type { Exchange } from '../upstream/exchange.ts'
+import { isEventStream, looksLikeEvents, maxResponseBytes, notAStream } from '../upstream/read-response.ts'
+import type { UpstreamResponse } from '../upstream/response.ts'
 import type { EventSink, EventStream } from '../provider.ts'
 import type { StreamReport } from '../report.ts'
 import type { RelayOptions } from './stream-editor.ts'
@@ -14,7 +14,7 @@ const openingBrace = 0x7b
  * completed it; else it throws UpstreamError.
  */
 export async function relayStream (
-  exchange: Exchange, report: StreamReport, options: RelayOptions
+  exchange: UpstreamResponse, report: StreamReport, options: RelayOptions
 ): Promise<EventStream | Buffer> {
   const chunks = exchange[Symbol.asyncIterator]()
   const relay = new StreamRelay(report, options)
@@ -45,7 +45,7 @@ export async function relayStream (
   }
 
   const first = await firstBytes(chunks)
-  if (first[0] === openingBrace) return Buffer.concat([first, await exchange.read(maxAnswerBytes)])
+  if (first[0] === openingBrace) return Buffer.concat([first, await exchange.read(maxResponseBytes)])
   if (!isEventStream(exchange) && !looksLikeEvents(first.toString('latin1', 0, 6))) {
     exchange.cancel()
     throw notAStream()
@@ -83,7 +83,7 @@ async function firstBytes (chunks: AsyncIterator<Buffer>): Promise<Buffer> {
 }
 
 /** Writes the rest of a stream to a sink without a promise per piece. */
-async function pipe (exchange: Exchange, relay: StreamRelay, sink: EventSink): Promise<void> {
+async function pipe (exchange: UpstreamResponse, relay: StreamRelay, sink: EventSink): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
 
   function endIfOver (): void {

@@ -61,10 +61,15 @@ export function finalReason (reason: string, hasCalls: boolean, hasFunctionCall:
 }
 
 /** What the members are that every chunk of a stream, or a whole answer, has in common. */
-export interface AnswerHead extends JsonObject { id: string, object: string, created: number, model: string }
+export interface ResponseHead extends JsonObject {
+  id: string
+  object: string
+  created: number
+  model: string
+}
 
 /** The head of an answer; `fallback` has what the provider leaves out, and the right kind of object. */
-export function headOf ({ id, created, model }: JsonObject, fallback: AnswerHead): AnswerHead {
+export function headOf ({ id, created, model }: JsonObject, fallback: ResponseHead): ResponseHead {
   return {
     id: isText(id) ? id : fallback.id,
     object: fallback.object,
@@ -77,8 +82,8 @@ export function headOf ({ id, created, model }: JsonObject, fallback: AnswerHead
  * A whole answer as a valid one of OpenAI's; the same object when nothing has to change, as with most.
  * `fallback`: the head of an answer that has none; `asked`: how many choices the client asked for.
  */
-export function repairAnswer (
-  body: JsonObject, dialect: Dialect, fallback: AnswerHead, asked: number
+export function repairResponse (
+  body: JsonObject, dialect: Dialect, fallback: ResponseHead, asked: number
 ): JsonObject {
   const isLegacy = fallback.object === 'text_completion'
   const given = choicesIn(body, asked)
@@ -91,7 +96,7 @@ export function repairAnswer (
   const usage = wholeUsage(isObject(body.usage) ? body.usage : usageIn(body, dialect.usagePath))
   const { id, object, created, model } = headOf(body, fallback)
   const whole = { id, object, created, model, choices: isSame ? body.choices : choices, usage }
-  return withMembers(withMembers(body, wrongInAnswer(body)), whole)
+  return withMembers(withMembers(body, wrongInResponse(body)), whole)
 }
 
 function repairText (choice: JsonObject, index: unknown, dialect: Dialect): JsonObject {
@@ -194,7 +199,7 @@ const isMapOfNumbers: Rule = value => {
 
 type Rules = readonly (readonly [name: string, rule: Rule])[]
 
-const ofAnswer: Rules = Object.entries({
+const responseRules: Rules = Object.entries({
   service_tier: isTextOrNull,
   system_fingerprint: isTextOrNull,
   metadata: isMapOfTexts,
@@ -217,7 +222,7 @@ const ofUsage: Rules = Object.entries({
 } satisfies Record<string, Rule>)
 
 /** The members to take out of a whole answer or chunk, for `withMembers`. */
-export const wrongInAnswer = (body: JsonObject): JsonObject => wrongIn(body, ofAnswer)
+export const wrongInResponse = (body: JsonObject): JsonObject => wrongIn(body, responseRules)
 /** The same of a choice. */
 export const wrongInChoice = (choice: JsonObject): JsonObject => wrongIn(choice, ofChoice)
 /** The same of a message or delta. */

@@ -13,7 +13,7 @@ interface OpenAIVideos {
   choices (model: string): VideoChoices
   body (task: VideoTask): JsonObject
   /** The place of a finished video. */
-  result (answer: JsonObject, content: () => ReturnType<VideoClient['openFile']>): Promise<Partial<JobStatus>>
+  result (response: JsonObject, content: () => ReturnType<VideoClient['openFile']>): Promise<Partial<JobStatus>>
 }
 
 /**
@@ -58,8 +58,8 @@ const together: OpenAIVideos = {
       media: frames.length === 0 ? null : { frame_images: frames }
     })
   },
-  async result (answer) {
-    const { video_url: urls, cost } = objectField(answer, 'outputs')
+  async result (response) {
+    const { video_url: urls, cost } = objectField(response, 'outputs')
     return { urls, costNano: reportedCost(cost, 1e9) }
   }
 }
@@ -74,11 +74,11 @@ function createProvider (upstream: Upstream, { choices, body, result }: OpenAIVi
     choices,
     submit: task => ({ path: '/videos', body: body(task) }),
     pollPath: handle => `/videos/${handle}`,
-    async read (answer, handle, signal) {
-      const { status, progress, seconds, error } = answer
+    async read (response, handle, signal) {
+      const { status, progress, seconds, error } = response
       const isDone = status === 'completed' || status === 'succeeded'
       const content = () => api.openFile(`/videos/${handle}/content`, signal)
-      const found = isDone ? await result(answer, content) : {}
+      const found = isDone ? await result(response, content) : {}
       return { status, progress, seconds, error: readErrorDetail(error), ...found }
     }
   })

@@ -9,8 +9,8 @@ import type { StreamForm } from './stream-repair.ts'
 // Some servers answer a request for a stream with a whole answer, and one for a whole answer with a stream.
 
 /** A whole answer, in OpenAI's form, as the chunks of a stream; the last one has the usage, if any. */
-export async function * asChunks<Chunk> (answer: unknown): AsyncGenerator<Chunk, void, undefined> {
-  const { choices, usage, ...rest } = isObject(answer) ? answer : {}
+export async function * asChunks<Chunk> (response: unknown): AsyncGenerator<Chunk, void, undefined> {
+  const { choices, usage, ...rest } = isObject(response) ? response : {}
   const isLegacy = rest.object === 'text_completion'
   const head = isLegacy ? rest : { ...rest, object: 'chat.completion.chunk' }
   for (const choice of Array.isArray(choices) ? choices.filter(isObject) : []) {
@@ -43,11 +43,11 @@ export async function collectStream (text: string, form: StreamForm): Promise<Js
   const isLegacy = form.fallback.object === 'text_completion'
   const fallback = { ...form.fallback, object: isLegacy ? 'text_completion' : 'chat.completion.chunk' }
   const editor = new StreamEditor(createReport(), { ...form, fallback, hideUsage: false })
-  const answer = new AnswerOfChunks(isLegacy)
+  const response = new ResponseOfChunks(isLegacy)
   const parser = new EventParser()
   const take = (events: readonly ReadEvent[]): void => {
     for (const event of events) {
-      if (!editor.isDone) answer.take(editor.edit(event))
+      if (!editor.isDone) response.take(editor.edit(event))
       if (editor.failure !== null) throw editor.failure
     }
   }
@@ -60,13 +60,13 @@ export async function collectStream (text: string, form: StreamForm): Promise<Js
     if (!editor.repair.isComplete) {
       throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer ended before it was complete.')
     }
-    answer.take(editor.repair.end())
+    response.take(editor.repair.end())
   }
-  return answer.whole
+  return response.whole
 }
 
 /** Puts chunks together. */
-class AnswerOfChunks {
+class ResponseOfChunks {
   readonly #isLegacy: boolean
   readonly #members: JsonObject
   readonly #choices = new Map<unknown, JsonObject>()

@@ -1,6 +1,8 @@
 import { createVideoClient } from '../video-jobs/client.ts'
 import { readErrorDetail, objectField } from '../video-jobs/errors.ts'
-import { aspectRatioFor, frameUrl, refuseLastFrame, refuseSeed, resolutionFor, withoutNulls } from '../video-jobs/fields.ts'
+import {
+  aspectRatioFor, frameUrl, refuseLastFrame, refuseSeed, resolutionFor, withoutNulls
+} from '../video-jobs/fields.ts'
 import type { VideoProvider, VideoTask } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
 import { createVideoProvider } from '../video-jobs/dialect.ts'
@@ -18,16 +20,16 @@ export function createXaiVideos (upstream: Upstream): VideoProvider {
   return createVideoProvider(client, {
     choices: () => ({ seconds: 6, size: '854x480', sound: 'stated' }),
     submit: task => ({ path: '/videos/generations', body: bodyOf(task) }),
-    jobId: answer => answer.request_id,
+    jobId: response => response.request_id,
     pollPath: handle => `/videos/${handle}`,
     states: { pending: 'running', done: 'succeeded', failed: 'failed', expired: 'failed', moderated: 'failed' },
-    read (answer) {
-      const { progress, error } = answer
-      const { url, duration, respect_moderation: isClean } = objectField(answer, 'video')
-      const ticks = objectField(answer, 'usage').cost_in_usd_ticks
+    read (result) {
+      const { progress, error } = result
+      const { url, duration, respect_moderation: isClean } = objectField(result, 'video')
+      const ticks = objectField(result, 'usage').cost_in_usd_ticks
       return {
         // Some responses with a finished video have no status.
-        status: isClean === false ? 'moderated' : answer.status ?? (url === undefined ? 'pending' : 'done'),
+        status: isClean === false ? 'moderated' : result.status ?? (url === undefined ? 'pending' : 'done'),
         progress,
         urls: url,
         seconds: duration,

@@ -2,7 +2,9 @@ import { UpstreamError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
 import { fanOut } from '../image-api/fan-out.ts'
 import { onlyFields } from '../image-api/fields.ts'
-import { withoutQuality, type ImageAnswer, type ImageCall, type ImageProvider } from '../provider-image.ts'
+import {
+  withoutQuality, type GeneratedImages, type ImageCall, type ImageProvider
+} from '../provider-image.ts'
 import type { Upstream } from '../provider.ts'
 import { nearestAspectRatio } from '../image-api/aspect-ratio.ts'
 import { createJsonClient, type JsonClient } from '../image-api/json-client.ts'
@@ -44,7 +46,7 @@ const ratios = ['1:1', '16:9', '21:9', '3:2', '2:3', '4:5', '5:4', '3:4', '4:3',
 
 async function generate (
   { model, signal }: ImageCall, input: JsonObject, dropped: readonly string[], client: JsonClient
-): Promise<ImageAnswer> {
+): Promise<GeneratedImages> {
   const { path, body } = predictionRequest(model, input)
   const started = await client.post(path, body, signal, { prefer: `wait=${waitS}` })
   const ended = resultIn(started) ?? await waitFor(idOf(started), client, signal)

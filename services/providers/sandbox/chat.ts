@@ -4,7 +4,7 @@ import type { ChatCompletionChunk } from '../../../schemas/openai/chat-completio
 import { UpstreamError } from '../../shared/errors.ts'
 import { effectiveLimit } from '../../shared/request-fields.ts'
 import { recordChunk } from '../generated-text.ts'
-import type { ChatAnswer, ChatApi, ChatCall } from '../provider.ts'
+import type { ChatResponse, ChatApi, ChatCall } from '../provider.ts'
 import { createReport, recordUsage, type StreamReport, type Usage } from '../report.ts'
 import { streamReplies } from './chunks.ts'
 import { buildCompletion, type CompletionHead } from './completion.ts'
@@ -27,10 +27,10 @@ export function createSandboxChat ({ pieceMs = 8 } = {}): ChatApi {
   }
 }
 
-async function answer (call: ChatCall, pieceMs: number): Promise<ChatAnswer> {
+async function answer (call: ChatCall, pieceMs: number): Promise<ChatResponse> {
   const { model, signal } = call
   const limit = effectiveLimit(call)
-  const request = limit === null ? call.request : { ...call.request, max_completion_tokens: limit }
+  const request = limit === null ? call.body : { ...call.body, max_completion_tokens: limit }
   const context = readChatContext(request)
   const { error, delayMs, breakOff } = readDirective(context.userText)
   await delay(delayMs, signal)

@@ -1,5 +1,5 @@
 import { onlyFields } from '../image-api/fields.ts'
-import type { ImageAnswer, ImageCall, GeneratedImage } from '../provider-image.ts'
+import type { GeneratedImages, ImageCall, GeneratedImage } from '../provider-image.ts'
 import { readDirective } from './directives.ts'
 import { drawSvg } from './draw-svg.ts'
 import { throwIfAborted, delay } from './delay.ts'
@@ -7,7 +7,7 @@ import { throwIfAborted, delay } from './delay.ts'
 const defaultSize = { width: 1024, height: 1024 }
 
 /** Draws images deterministically. Throws UpstreamError for an error directive, or `aborted`. */
-export async function generateSandboxImages (call: ImageCall): Promise<ImageAnswer> {
+export async function generateSandboxImages (call: ImageCall): Promise<GeneratedImages> {
   const { request, size, count, signal } = call
   const { error, delayMs, breakOff } = readDirective(request.prompt)
   await delay(delayMs, signal)

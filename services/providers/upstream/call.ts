@@ -4,7 +4,7 @@ import type { TimeoutsMs } from '../../config/catalogue/types.ts'
 import { UpstreamError } from '../../shared/errors.ts'
 import { atEndOfTurn, type Deadlines, type Watched } from '../../shared/timers.ts'
 import { decoderFor } from './decoder.ts'
-import type { Awaited, ChunkSink, Connection, Exchange } from './exchange.ts'
+import type { Awaited, ChunkSink, Connection, UpstreamResponse } from './response.ts'
 import { networkError } from './network-error.ts'
 
 /** What may follow the last event of a stream before its connection is given up. */
@@ -17,19 +17,19 @@ const highWaterBytes = 64 * 1024
 const bytesPerTurn = 64 * 1024
 
 /** One request and its answer. `undici` calls the `on…` methods. */
-class UpstreamCall implements Exchange, Dispatcher.DispatchHandler, Watched, AsyncIterator<Buffer> {
+class UpstreamCall implements UpstreamResponse, Dispatcher.DispatchHandler, Watched, AsyncIterator<Buffer> {
   status = 0
-  headers: Exchange['headers'] = {}
+  headers: UpstreamResponse['headers'] = {}
   dueMs: number
   slot = -1
-  readonly head: Promise<Exchange>
+  readonly head: Promise<UpstreamResponse>
 
   readonly #deadlines: Deadlines
   readonly #timeouts: TimeoutsMs
   readonly #awaits: Awaited | undefined
   readonly #signal: AbortSignal
   readonly #totalDueMs: number
-  #headResolvers: { resolve: (exchange: Exchange) => void, reject: (error: unknown) => void }
+  #headResolvers: { resolve: (exchange: UpstreamResponse) => void, reject: (error: unknown) => void }
   #controller: Dispatcher.DispatchController | undefined
   #decoder: Dispatcher.DispatchHandler | null = null
   #chunks: Buffer[] = []
@@ -46,7 +46,7 @@ class UpstreamCall implements Exchange, Dispatcher.DispatchHandler, Watched, Asy
   #sink: ChunkSink | null = null
 
   constructor (deadlines: Deadlines, timeouts: TimeoutsMs, signal: AbortSignal, awaits: Awaited | undefined) {
-    const { promise, resolve, reject } = Promise.withResolvers<Exchange>()
+    const { promise, resolve, reject } = Promise.withResolvers<UpstreamResponse>()
     this.head = promise
     this.#headResolvers = { resolve, reject }
     this.#deadlines = deadlines
@@ -132,7 +132,7 @@ class UpstreamCall implements Exchange, Dispatcher.DispatchHandler, Watched, Asy
   }
 
   onResponseStart (
-    controller: Dispatcher.DispatchController, status: number, headers: Exchange['headers']
+    controller: Dispatcher.DispatchController, status: number, headers: UpstreamResponse['headers']
   ): void {
     if (status < 200) return
     const encoding = headers['content-encoding'] ?? ''
@@ -163,7 +163,7 @@ class UpstreamCall implements Exchange, Dispatcher.DispatchHandler, Watched, Asy
     this.#notify()
   }
 
-  onResponseEnd (controller: Dispatcher.DispatchController, trailers: Exchange['headers']): void {
+  onResponseEnd (controller: Dispatcher.DispatchController, trailers: UpstreamResponse['headers']): void {
     if (this.#isEncoded(controller)) {
       this.#decoder?.onResponseEnd?.(controller, trailers)
       return
@@ -189,7 +189,7 @@ class UpstreamCall implements Exchange, Dispatcher.DispatchHandler, Watched, Asy
    * Puts undici's decoder between the socket and this call, for a server that compresses without being asked.
    * From here on the decoder calls the `on…` methods too, with a controller of its own.
    */
-  #decode (controller: Dispatcher.DispatchController, status: number, headers: Exchange['headers']): void {
+  #decode (controller: Dispatcher.DispatchController, status: number, headers: UpstreamResponse['headers']): void {
     const decoder = this.#decoder = decoderFor(this)
     decoder.onRequestStart?.(controller, null)
     decoder.onResponseStart?.(controller, status, headers)

@@ -16,8 +16,8 @@ export async function poll<Answer> (
   for (let waitMs = firstMs; ; waitMs = Math.min(longestMs, waitMs * 1.5)) {
     await wait(waitMs, signal)
     try {
-      const answer = await check()
-      if (answer !== null) return answer
+      const response = await check()
+      if (response !== null) return response
       failures = 0
     } catch (error) {
       failures += 1

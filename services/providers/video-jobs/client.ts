@@ -1,13 +1,15 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
-import { masked, objectOf, parseAnswer, readErrorBody, readText, retryAfterMsOf } from '../upstream/answer-body.ts'
+import {
+  masked, objectOf, parseResponse, readErrorBody, readText, retryAfterMsOf
+} from '../upstream/read-response.ts'
 import {
   badReply, readErrorDetail, truncateMessage, errorKindOf, asMaybeSent, sentForKind,
   type ProviderErrorDetail, type ErrorKindByCode
 } from './errors.ts'
 import type { VideoFile } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
-import type { Exchange, UpstreamRequest } from '../upstream/exchange.ts'
+import type { UpstreamResponse, UpstreamRequest } from '../upstream/response.ts'
 
 interface VideoClientOptions {
   /** Default: a bearer token. */
@@ -54,14 +56,14 @@ export function createVideoClient (upstream: Upstream, options: VideoClientOptio
     return new UpstreamError(kind, sentForKind(kind), truncateMessage(redact(message)), details)
   }
 
-  async function readError (exchange: Exchange): Promise<UpstreamError> {
+  async function readError (exchange: UpstreamResponse): Promise<UpstreamError> {
     const detail = readErrorDetail(await readErrorBody(exchange))
     return toError(exchange.status, detail, retryAfterMsOf(exchange.headers))
   }
 
-  async function read (exchange: Exchange): Promise<JsonObject | null> {
+  async function read (exchange: UpstreamResponse): Promise<JsonObject | null> {
     const text = await readText(exchange, limits.answerBytes)
-    return text === '' ? null : objectOf(await parseAnswer(text))
+    return text === '' ? null : objectOf(await parseResponse(text))
   }
 
   function errorInBody (body: JsonObject | null): UpstreamError | null {
@@ -80,20 +82,20 @@ export function createVideoClient (upstream: Upstream, options: VideoClientOptio
       const exchange = await send({ method: 'POST', path, headers: json, body: bytes, signal })
         .catch(error => { throw asMaybeSent(error) })
       if (!isSuccess(exchange)) throw await readError(exchange)
-      const answer = await read(exchange).catch(error => { throw asMaybeSent(error) })
-      const error = errorInBody(answer)
+      const response = await read(exchange).catch(error => { throw asMaybeSent(error) })
+      const error = errorInBody(response)
       if (error !== null) throw error
-      if (answer === null) throw asMaybeSent(badReply('is empty'))
-      return answer
+      if (response === null) throw asMaybeSent(badReply('is empty'))
+      return response
     },
     /** Null for an empty body: no news yet. */
     async get (path: string, signal: AbortSignal): Promise<JsonObject | null> {
       const exchange = await send({ method: 'GET', path, signal })
       if (!isSuccess(exchange)) throw await readError(exchange)
-      const answer = await read(exchange)
-      const error = errorInBody(answer)
+      const result = await read(exchange)
+      const error = errorInBody(result)
       if (error !== null) throw error
-      return answer
+      return result
     },
     /** Cancels a job; ignores that it has already ended. */
     async cancel (method: 'POST' | 'PUT' | 'DELETE', path: string, signal: AbortSignal): Promise<void> {
@@ -139,7 +141,7 @@ export function createVideoClient (upstream: Upstream, options: VideoClientOptio
 const maxRedirects = 5
 
 /** Where a response redirects to; null if it does not. */
-function redirectOf ({ status, headers: { location } }: Exchange, address: string): URL | null {
+function redirectOf ({ status, headers: { location } }: UpstreamResponse, address: string): URL | null {
   return status >= 300 && status < 400 && typeof location === 'string' ? URL.parse(location, address) : null
 }
 
@@ -148,4 +150,4 @@ function secretsIn (apiKey: string | null): string[] {
   return apiKey === null ? [] : [apiKey, ...apiKey.split(':')]
 }
 
-const isSuccess = ({ status }: Exchange): boolean => status >= 200 && status < 300
+const isSuccess = ({ status }: UpstreamResponse): boolean => status >= 200 && status < 300

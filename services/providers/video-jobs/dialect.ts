@@ -19,13 +19,13 @@ export interface VideoDialect {
   /** Throws UpstreamError `bad_request` for a wish that cannot be stated. */
   submit (task: VideoTask): SubmitRequest
   /** Default: the answer's `id`. */
-  jobId?: (answer: JsonObject) => unknown
+  jobId?: (response: JsonObject) => unknown
   /** The handle to store with the job; default: the id, encoded for a path. */
   handle?: (id: string, task: VideoTask) => string
   pollPath (handle: string): string
   /** Meaning of the provider's states; default: `usualStates`. Unknown ones count as `running`. */
   states?: Readonly<Record<string, VideoState['state']>>
-  read (answer: JsonObject, handle: string, signal: AbortSignal): JobStatus | Promise<JobStatus>
+  read (response: JsonObject, handle: string, signal: AbortSignal): JobStatus | Promise<JobStatus>
   cancel?: (handle: string) => { method: 'POST' | 'PUT' | 'DELETE', path: string }
 }
 
@@ -68,9 +68,9 @@ export function createVideoProvider (client: VideoClient, dialect: VideoDialect)
       return { handle: readJobHandle(await client.submit(dialect.submit(task), signal), task, dialect) }
     },
     async poll (handle, signal) {
-      const answer = await client.get(dialect.pollPath(handle), signal)
-      if (answer === null) return { state: 'running', progress: null }
-      return toState(await dialect.read(answer, handle, signal), states, client)
+      const response = await client.get(dialect.pollPath(handle), signal)
+      if (response === null) return { state: 'running', progress: null }
+      return toState(await dialect.read(response, handle, signal), states, client)
     },
     ...(cancel && {
       async cancel (handle: string, signal: AbortSignal) {
@@ -82,8 +82,10 @@ export function createVideoProvider (client: VideoClient, dialect: VideoDialect)
 }
 
 /** The handle in the response to a submit. Throws UpstreamError with `sent: 'maybe'` if there is none. */
-export function readJobHandle (answer: JsonObject, task: VideoTask, { jobId, handle }: VideoDialect): string {
-  const id = textOrNull(jobId === undefined ? answer.id : jobId(answer))
+export function readJobHandle (
+  response: JsonObject, task: VideoTask, { jobId, handle }: VideoDialect
+): string {
+  const id = textOrNull(jobId === undefined ? response.id : jobId(response))
   const isPath = id !== null && id.split('/').every(part => part !== '' && part !== '.' && part !== '..')
   if (!isPath || id.length > 512 || !id.isWellFormed()) throw asMaybeSent(badReply('has no job id'))
   return handle?.(id, task) ?? urlPart(id)

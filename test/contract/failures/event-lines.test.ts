@@ -63,8 +63,8 @@ interface Shop extends Gateway { calls: number, parts: readonly string[] }
 
 /** A gateway in front of a provider that streams `parts`, each in a packet of its own. */
 async function open (t: Test, kind: string): Promise<Shop> {
-  const server = createServer(keepOpen, async (incoming, response) => {
-    await incoming.resume().toArray()
+  const server = createServer(keepOpen, async (exchange, response) => {
+    await exchange.resume().toArray()
     shop.calls++
     response.setHeader('content-type', 'text/event-stream')
     for (const part of shop.parts) {

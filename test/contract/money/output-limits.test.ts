@@ -105,7 +105,7 @@ t.test('Anthropic, Gemini: the limit is the least of all', async t => {
   const limits = fc.dictionary(name, fc.integer({ min: 1, max: 20_000 }), { minKeys: 1, maxKeys: 4 })
   const balance = fc.option(fc.integer({ min: 1, max: 20_000 }))
   const property = fc.asyncProperty(limits, balance, async (fields, outputLimit) => {
-    const call = { request: { model: 'm', messages, ...fields }, model: 'claude-sonnet-4-6', outputLimit }
+    const call = { body: { model: 'm', messages, ...fields }, model: 'claude-sonnet-4-6', outputLimit }
     const least = Math.min(leastAsked(fields), outputLimit ?? Infinity)
     const anthropic = toMessagesRequest(call).body.max_tokens
     const gemini = (await toGenerateContentRequest({ ...call, model: 'gemini-3.5-flash' }, readPart)).body

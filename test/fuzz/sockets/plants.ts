@@ -46,7 +46,7 @@ const plants: readonly Plant[] = [
   {
     name: 'a hold that stays open',
     changes: [{
-      file: 'services/requests/request-hold.ts',
+      file: 'services/requests/request-reservation.ts',
       find: 'if (this.#settled === null) this.#release()\n',
       replace: 'if (this.#settled === null && Math.random() < 0.9) this.#release()\n'
     }],
@@ -55,11 +55,11 @@ const plants: readonly Plant[] = [
   {
     name: 'leak',
     changes: [{
-      file: 'plugins/gateway/trace.ts',
-      find: '    request.trace = createTrace(keepsWords)\n',
-      replace: '    request.trace = createTrace(keepsWords)\n    leaked.push(Buffer.alloc(20_000, 1).toString("latin1"))\n'
+      file: 'plugins/gateway/request-record.ts',
+      find: '    request.record = createRequestRecord(keepsWords)\n',
+      replace: '    request.record = createRequestRecord(keepsWords)\n    leaked.push(Buffer.alloc(20_000, 1).toString("latin1"))\n'
     }, {
-      file: 'plugins/gateway/trace.ts',
+      file: 'plugins/gateway/request-record.ts',
       find: 'let count = 0\n',
       replace: 'let count = 0\nconst leaked: string[] = []\n'
     }],
@@ -77,11 +77,11 @@ const plants: readonly Plant[] = [
   {
     name: 'a header without a bound',
     changes: [{
-      file: 'plugins/gateway/trace.ts',
+      file: 'plugins/gateway/request-record.ts',
       find: 'const wellFormed = /^[\\w.:-]{1,128}$/',
       replace: 'const wellFormed = /^[\\x20-\\x7e]*$/'
     }, {
-      file: 'plugins/gateway/trace.ts',
+      file: 'plugins/gateway/request-record.ts',
       find: "reply.header('x-request-id', request.id)",
       replace: "reply.raw.setHeader('x-injected', decodeURIComponent(encodeURI(request.id)))"
     }],
@@ -90,7 +90,7 @@ const plants: readonly Plant[] = [
   {
     name: 'a line of the log without a bound',
     changes: [{
-      file: 'services/requests/trace.ts',
+      file: 'services/requests/request-record.ts',
       find: 'asked : redacted(asked, maxAskedLength)',
       replace: 'asked : asked'
     }],
@@ -99,7 +99,7 @@ const plants: readonly Plant[] = [
   {
     name: 'a settlement that is lost',
     changes: [{
-      file: 'services/requests/request-hold.ts',
+      file: 'services/requests/request-reservation.ts',
       find: '    this.#settled ??= this.#charge(chargeFor, provider)\n',
       replace: '    if (this.#requestId.endsWith("7")) this.#release()\n    this.#settled ??= this.#charge(chargeFor, provider)\n'
     }],
@@ -108,7 +108,7 @@ const plants: readonly Plant[] = [
   {
     name: 'the key in a message',
     changes: [{
-      file: 'services/providers/upstream/answer-body.ts',
+      file: 'services/providers/upstream/read-response.ts',
       find: "  if (secret.length >= shortKey) return message.replaceAll(secret, '***')\n",
       replace: '  if (secret.length >= shortKey) return message\n'
     }, {
@@ -121,9 +121,9 @@ const plants: readonly Plant[] = [
   {
     name: 'a stream that is never ended',
     changes: [{
-      file: 'plugins/gateway/incoming.ts',
+      file: 'plugins/gateway/exchange.ts',
       find: '  raw.end()\n',
-      replace: '  if (request.trace.failure === null) raw.end()\n'
+      replace: '  if (request.record.failure === null) raw.end()\n'
     }],
     finds: /no answer: late/
   },

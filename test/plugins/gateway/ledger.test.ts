@@ -41,7 +41,7 @@ async function build (t: Test, options: Options = {}) {
     withOptions(gateway.requestSummary, {}),
     withOptions(gateway.sessions, { publicBaseUrl: null }),
     withOptions(gateway.store, { url: `sqlite:${path}` }),
-    withOptions(gateway.trace, {})
+    withOptions(gateway.requestRecord, {})
   ])
   // The timers of the ledger alone do not keep a process alive.
   await app.listen({ host: '127.0.0.1', port: 0 })

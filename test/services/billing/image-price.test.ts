@@ -4,7 +4,7 @@ import { unknownImages } from '../../../services/config/catalogue/images.ts'
 import { catalogueModel, emptyPrice } from '../../../services/config/catalogue/models.ts'
 import { parseSize } from '../../../services/images/check-request.ts'
 import { quoteImages } from '../../../services/billing/image-price.ts'
-import type { ImageAnswer } from '../../../services/providers/provider-image.ts'
+import type { GeneratedImages } from '../../../services/providers/provider-image.ts'
 import { thrown } from '../../thrown.ts'
 
 interface Asked { size?: string, quality?: string, count?: number, prompt?: string }
@@ -15,7 +15,7 @@ function quoteOf (price: Price | null, images: Partial<ImageAbilities>, asked: A
   return quoteImages({ model: { id: 'm', price, images: { ...unknownImages, ...images } }, wanted, prompt })
 }
 
-function answerOf (made: number, more: Partial<ImageAnswer> = {}): ImageAnswer {
+function answerOf (made: number, more: Partial<GeneratedImages> = {}): GeneratedImages {
   const images = Array.from({ length: made }, () => ({ url: 'https://x.example.com', revisedPrompt: null }))
   return { images, usage: null, costNano: null, dropped: [], ...more }
 }

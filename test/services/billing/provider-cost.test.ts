@@ -1,14 +1,14 @@
 import t from 'tap'
 import { imagesCostNano, reportedSum, secondsCostNano } from '../../../services/billing/provider-cost.ts'
 import { emptyPrice } from '../../../services/config/catalogue/models.ts'
-import type { ImageAnswer } from '../../../services/providers/provider-image.ts'
+import type { GeneratedImages } from '../../../services/providers/provider-image.ts'
 
 const perToken = { ...emptyPrice, inputPico: 1_000_000, outputPico: 4_000_000, cacheReadPico: 500_000 }
 const max = Number.MAX_SAFE_INTEGER
 
 t.test('images cost what was made of them, by image or by token', async t => {
   const image = { url: 'https://x.example/a.png', revisedPrompt: null }
-  const answer: ImageAnswer = {
+  const answer: GeneratedImages = {
     images: [image, image],
     costNano: null,
     dropped: [],

@@ -8,12 +8,14 @@ import type { Native } from '../../../services/chat/types.ts'
 import { breakerDefaults } from '../../../services/config/defaults.ts'
 import { createDeployments } from '../../../services/models/deployments/deployments.ts'
 import { recordChunk } from '../../../services/providers/generated-text.ts'
-import type { ChatAnswer, ChatCall } from '../../../services/providers/provider.ts'
-import { createReport, recordUsage, type StreamReport, type Usage } from '../../../services/providers/report.ts'
-import { createDrains } from '../../../services/requests/attempt.ts'
-import type { Incoming } from '../../../services/requests/incoming.ts'
-import { createRequestHolds } from '../../../services/requests/request-hold.ts'
-import { createTrace } from '../../../services/requests/trace.ts'
+import type { ChatResponse, ChatCall } from '../../../services/providers/provider.ts'
+import {
+  createReport, recordUsage, type StreamReport, type Usage
+} from '../../../services/providers/report.ts'
+import { createAbandonedCalls } from '../../../services/requests/attempt.ts'
+import type { Exchange } from '../../../services/requests/exchange.ts'
+import { createRequestReservations } from '../../../services/requests/request-reservation.ts'
+import { createRequestRecord } from '../../../services/requests/request-record.ts'
 import { ActiveSet } from '../../../services/shared/timers.ts'
 import { GatewayError } from '../../../services/shared/errors.ts'
 import { JsonText } from '../../../services/shared/json.ts'
@@ -32,11 +34,11 @@ const price = {
 const usage = { prompt: 5, completion: 3 }
 const costNano = 8000
 
-type Provide = (call: ChatCall) => Promise<ChatAnswer>
-type Text = Extract<ChatAnswer, { kind: 'json' }>['body']
-type Chunk = Extract<ChatAnswer, { kind: 'chunks' }>['chunks'] extends AsyncIterable<infer One> ? One : never
+type Provide = (call: ChatCall) => Promise<ChatResponse>
+type Text = Extract<ChatResponse, { kind: 'json' }>['body']
+type Chunk = Extract<ChatResponse, { kind: 'chunks' }>['chunks'] extends AsyncIterable<infer One> ? One : never
 
-function whole (reported: Usage | null = usage): ChatAnswer {
+function whole (reported: Usage | null = usage): ChatResponse {
   const body: Text = { id: 'c', object: 'chat.completion', created: 1, model: 'm', choices: [] }
   return { kind: 'json', body, text: 'as received', report: { ...createReport(), usage: reported } }
 }
@@ -44,7 +46,7 @@ function whole (reported: Usage | null = usage): ChatAnswer {
 /** A stream of texts, then the usage or what breaks it off. */
 function stream (
   texts: readonly string[], end: 'usage' | Error | (() => Promise<Error>), report: StreamReport = createReport()
-): ChatAnswer {
+): ChatResponse {
   const chunk = (more: Partial<Chunk>): Chunk => {
     return { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [], ...more }
   }
@@ -80,7 +82,7 @@ function createTest (providers: Record<string, Provide>, options: TestOptions = 
   const deployments = createDeployments({ config: () => ({ breaker: breakerDefaults }) })
   const sent: { headers?: Record<string, string>, text: string, body?: unknown } = { text: '' }
   const written = Promise.withResolvers<void>()
-  const drains = createDrains({ running: new ActiveSet(), ...options.drains })
+  const drains = createAbandonedCalls({ running: new ActiveSet(), ...options.drains })
   const abandoned: unknown[] = []
   const chat = createChat({
     catalogue: {
@@ -103,7 +105,7 @@ function createTest (providers: Record<string, Provide>, options: TestOptions = 
     },
     config: () => ({ requests: { ...limits, retries: 0, ...options.requests } }),
     ledger,
-    holds: createRequestHolds({
+    holds: createRequestReservations({
       ledger, newId: () => 'h', onError: error => t.fail(String(error))
     }),
     drains,
@@ -113,7 +115,7 @@ function createTest (providers: Record<string, Provide>, options: TestOptions = 
     random: () => 0
   })
   const abort = new AbortController()
-  const trace = createTrace()
+  const record = createRequestRecord()
 
   /** As the gateway does: what breaks a stream off goes to the client as an event. */
   async function sendStream (
@@ -127,12 +129,12 @@ function createTest (providers: Record<string, Provide>, options: TestOptions = 
       }
     } catch (error) {
       if (!(error instanceof Error)) throw error
-      if (!abort.signal.aborted) trace.failure = error
+      if (!abort.signal.aborted) record.failure = error
     }
     events.push('stream ends')
   }
 
-  function incomingOf (more: Partial<ChatCompletionRequest>): Incoming<ChatCompletionRequest> {
+  function incomingOf (more: Partial<ChatCompletionRequest>): Exchange<ChatCompletionRequest> {
     const messages = [{ role: 'user' as const, content: 'Hello' }]
     const request = { model: 'a', messages, max_tokens: 10, ...more }
     return {
@@ -140,14 +142,14 @@ function createTest (providers: Record<string, Provide>, options: TestOptions = 
       conversation: null,
       cache: null,
       clientRetries: null,
-      request,
-      text: JsonText.from(request),
+      body: request,
+      rawBody: JsonText.from(request),
       requestId: 'req-1',
       payer: { key: 'key', chain: ['acme'] },
       mayUse: () => true,
       signal: abort.signal,
       giveUp: reason => abort.abort(reason),
-      trace,
+      record,
       delivery: {
         json (headers, body, text) {
           events.push('send')
@@ -165,7 +167,7 @@ function createTest (providers: Record<string, Provide>, options: TestOptions = 
     failures,
     called,
     sent,
-    trace,
+    trace: record,
     abort,
     deployments,
     drains,
@@ -192,19 +194,19 @@ async function untilAborted ({ signal }: ChatCall): Promise<never> {
 }
 
 t.test('a whole answer is charged before it is sent, and says what it cost', async t => {
-  const { complete, events, sent, trace, ledger, called } = createTest({ a: async () => whole() })
+  const { complete, events, sent, trace: record, ledger, called } = createTest({ a: async () => whole() })
   await complete()
   t.same(stepsOf(events), ['hold', 'call a', `settle ${costNano}`, 'send'])
   t.match(ledger.postings, [{ amountNano: costNano, ref: 'req-1', model: 'a', usage, estimated: false }])
   t.match(sent, { text: 'as received', headers: { 'x-tollgate-cost': '0.000008', 'x-tollgate-model': 'a' } })
-  t.match(trace, { asked: 'a', model: 'a', provider: 'a', upstreamModel: 'a-upstream', attempts: 1, costNano })
+  t.match(record, { asked: 'a', model: 'a', provider: 'a', upstreamModel: 'a-upstream', attempts: 1, costNano })
   t.match(called, [{ model: 'a-upstream', requestId: 'req-1', outputLimit: null, maxOutput: 1000 }])
 })
 
 t.test('a native answer is passed on as it came, and charged as any other', async t => {
   const body = { object: 'response' }
   const native: Native = {
-    ask: async () => ({ kind: 'json', body, text: null, report: { ...createReport(), usage }, native: true })
+    call: async () => ({ kind: 'json', body, text: null, report: { ...createReport(), usage }, native: true })
   }
   const test = createTest({ a: async () => whole() })
   await test.complete({}, {}, native)
@@ -217,47 +219,47 @@ t.test('a native answer is passed on as it came, and charged as any other', asyn
   }
   const streamed = createTest({ a: async () => whole() })
   const events = Object.assign(pieces(), { pipeTo: async () => {} })
-  await streamed.complete({ stream: true }, {}, { ask: async () => ({ kind: 'bytes', events, report, native: true }) })
+  await streamed.complete({ stream: true }, {}, { call: async () => ({ kind: 'bytes', events, report, native: true }) })
   t.equal(streamed.sent.text, 'event: a\n\n')
   t.same(stepsOf(streamed.events), ['hold', 'stream ends', `settle ${costNano}`])
 })
 
 t.test('a provider that lacks the API is asked for a chat, and one that is left out is not asked', async t => {
   const { complete, events } = createTest({ a: async () => whole() })
-  await complete({}, {}, { ask: () => undefined })
+  await complete({}, {}, { call: () => undefined })
   t.same(stepsOf(events), ['hold', 'call a', `settle ${costNano}`, 'send'])
   const other = createTest({ a: async () => whole() })
   const refusal = GatewayError.invalidRequest('No web search here.', { param: 'tools[0]' })
-  await t.rejects(other.complete({}, {}, { ask: () => undefined, narrow: () => { throw refusal } }), refusal)
+  await t.rejects(other.complete({}, {}, { call: () => undefined, narrow: () => { throw refusal } }), refusal)
   t.same(other.events, [])
 })
 
 t.test('a stream is charged after its end', async t => {
-  const { complete, events, sent, trace } = createTest({ a: async () => stream(['Hel', 'lo'], 'usage') })
+  const { complete, events, sent, trace: record } = createTest({ a: async () => stream(['Hel', 'lo'], 'usage') })
   await complete({ stream: true })
   t.same(stepsOf(events), ['hold', 'call a', 'stream ends', `settle ${costNano}`])
   t.match(sent.text, /"Hel".*"lo".*\[DONE\]/s)
-  t.equal(trace.costNano, costNano)
+  t.equal(record.costNano, costNano)
 })
 
 t.test('a stream that breaks off after its first text is charged by an estimate', async t => {
-  const { complete, ledger, trace, deployments } = createTest(
+  const { complete, ledger, trace: record, deployments } = createTest(
     { a: async () => stream(['Hello'], failure('network', {}, 'yes')) })
   await complete({ stream: true })
   await new Promise(setImmediate)
   t.match(ledger.postings, [{ estimated: true, usage: { completion: 1 } }])
   t.equal(ledger.heldNano, 0)
-  t.match(trace.failure, { kind: 'network' })
+  t.match(record.failure, { kind: 'network' })
   const { errorRate } = deployments.expected('a', 'a-upstream')
   t.ok(errorRate > 0, 'and counts as a failure of the deployment')
 })
 
 t.test('a stream that breaks off before its first text is not charged', async t => {
-  const { complete, events, trace } = createTest(
+  const { complete, events, trace: record } = createTest(
     { a: async () => stream([''], failure('network', {}, 'yes')) })
   await complete({ stream: true })
   t.same(stepsOf(events), ['hold', 'call a', 'stream ends', 'release'])
-  t.equal(trace.costNano, null)
+  t.equal(record.costNano, null)
 })
 
 t.test('a client that disconnects pays for what was generated for it', async t => {
@@ -297,7 +299,7 @@ t.test('what the provider has counted before the first text is charged, whoever 
 })
 
 t.test('a whole answer whose client has left is still charged by its usage', async t => {
-  const answered = Promise.withResolvers<ChatAnswer>()
+  const answered = Promise.withResolvers<ChatResponse>()
   const test = createTest({ a: () => answered.promise })
   const served = rejection(test.complete())
   setImmediate(() => test.abort.abort())
@@ -322,7 +324,7 @@ t.test('a call goes on without its client for a limited time; what it may still 
 })
 
 t.test('an abandoned call that fails is not charged, and no other one follows', async t => {
-  const answered = Promise.withResolvers<ChatAnswer>()
+  const answered = Promise.withResolvers<ChatResponse>()
   const test = createTest({ a: () => answered.promise }, { requests: { retries: 2, backoffMs: 1 } })
   const served = rejection(test.complete())
   setImmediate(() => test.abort.abort())
@@ -347,11 +349,11 @@ t.test('a failure before the first byte is thrown and costs nothing', async t =>
     async () => { throw failure('overloaded', { status: 503 }) },
     async () => stream([], failure('overloaded', { status: 503 }))
   ]) {
-    const { complete, events, failures, trace } = createTest({ a: provide })
+    const { complete, events, failures, trace: record } = createTest({ a: provide })
     t.match(await rejection(complete({ stream: true })), { kind: 'overloaded' })
     t.same(stepsOf(events), ['hold', 'call a', 'release'])
     t.same(failures, ['a: overloaded'])
-    t.match(trace, { model: 'a', provider: 'a', costNano: null }, 'the log names the model asked for')
+    t.match(record, { model: 'a', provider: 'a', costNano: null }, 'the log names the model asked for')
   }
 })
 
@@ -371,7 +373,7 @@ t.test('a request that passes its deadline is given up with 504, and the work of
     t.ok(streamed.called[0]?.signal.aborted)
     t.match(streamed.ledger.postings, [{ estimated: true, usage: { completion: 0 } }])
 
-    const answered = Promise.withResolvers<ChatAnswer>()
+    const answered = Promise.withResolvers<ChatResponse>()
     const awaited = createTest({ a: () => answered.promise }, { requests })
     t.match(await rejection(awaited.complete({}, options)), { status: 504, code: 'deadline_exceeded' })
     answered.resolve(whole())
@@ -404,8 +406,8 @@ t.test('a fallback is held and charged at its own price', async t => {
 t.test('the field fallbacks does not reach the provider', async t => {
   const { complete, called } = createTest({ a: async () => whole(), b: async () => whole() })
   await complete({ fallbacks: ['b'] })
-  t.equal(called[0]?.request.fallbacks, undefined)
-  t.notMatch(Buffer.from(called[0]?.text.bytes ?? []).toString(), 'fallbacks')
+  t.equal(called[0]?.body.fallbacks, undefined)
+  t.notMatch(Buffer.from(called[0]?.rawBody.bytes ?? []).toString(), 'fallbacks')
 })
 
 t.test('a dearer fallback is called only if the operator allows it', async t => {
@@ -470,10 +472,10 @@ t.test('the model of auto is the router\'s, which learns what answered', async t
   }
   const dear = { ...price, outputPico: 9_000_000 }
   const providers = { a: async () => { throw failure('overloaded') }, b: async () => whole() }
-  const { complete, sent, trace } = createTest(providers, { autoModel, prices: { b: dear } })
+  const { complete, sent, trace: record } = createTest(providers, { autoModel, prices: { b: dear } })
   await complete({ model: 'auto', fallbacks: null })
   t.match(sent.headers, { 'x-tollgate-route': 'chosen', 'x-tollgate-model': 'b' }, 'its fallbacks may be dearer')
-  t.equal(trace.asked, 'auto')
+  t.equal(record.requestedModel, 'auto')
 
   const failing = createTest({ a: providers.a, b: providers.a }, { autoModel })
   await rejection(failing.complete({ model: 'auto' }))

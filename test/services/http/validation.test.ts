@@ -1,7 +1,7 @@
 import { Ajv, type AnySchema } from 'ajv'
 import t from 'tap'
 import { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
-import { ajvOptions, toGatewayError } from '../../../services/http/validation.ts'
+import { ajvOptions, fromValidation } from '../../../services/http/validation.ts'
 import type { GatewayError } from '../../../services/shared/errors.ts'
 import { chatRequest, refusedChat } from '../../schemas/corpus.ts'
 
@@ -10,7 +10,7 @@ const ajv = new Ajv(ajvOptions)
 function refusalOf (schema: AnySchema, data: unknown): GatewayError {
   const validate = ajv.compile(schema)
   if (validate(data)) throw new Error(`was accepted: ${JSON.stringify(data)}`)
-  return toGatewayError(validate.errors ?? [], data)
+  return fromValidation(validate.errors ?? [], data)
 }
 
 t.test('a refused chat request says which field is wrong in OpenAI\'s words', async t => {
@@ -80,5 +80,5 @@ t.test('what a client sent is quoted only in part', async t => {
 })
 
 t.test('no error at all still makes an answer', async t => {
-  t.match(toGatewayError([], {}), { status: 400, code: 'invalid_value', param: null })
+  t.match(fromValidation([], {}), { status: 400, code: 'invalid_value', param: null })
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { relayNamedEvents } from '../../../services/providers/named-events.ts'
-import { maxAnswerBytes } from '../../../services/providers/upstream/answer-body.ts'
-import type { Exchange } from '../../../services/providers/upstream/exchange.ts'
+import { maxResponseBytes } from '../../../services/providers/upstream/read-response.ts'
+import type { UpstreamResponse } from '../../../services/providers/upstream/response.ts'
 import { encodeNamedEvent } from '../../../services/providers/upstream/sse.ts'
 import { rejection } from '../../thrown.ts'
 
@@ -9,11 +9,11 @@ t.test('an answer that never begins is given up before it fills the memory', asy
   const event = encodeNamedEvent('head', { type: 'head', text: 'x'.repeat(4 * 1024 * 1024) })
   let sent = 0
   async function * endless () {
-    for (; sent < 2 * maxAnswerBytes; sent += event.length) yield event
+    for (; sent < 2 * maxResponseBytes; sent += event.length) yield event
   }
-  const exchange = { [Symbol.asyncIterator]: endless, finish: async () => {} } as unknown as Exchange
+  const exchange = { [Symbol.asyncIterator]: endless, finish: async () => {} } as unknown as UpstreamResponse
   const reader = { take () {}, hasBegun: false, isDone: false }
   const error = await rejection(relayNamedEvents(exchange, reader))
   t.match(error, { kind: 'bad_reply', message: /before its answer began/ })
-  t.ok(sent <= maxAnswerBytes + event.length, `${sent} bytes`)
+  t.ok(sent <= maxResponseBytes + event.length, `${sent} bytes`)
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { attempt, CallCounts, recordStreamEnd, type Caller } from '../../../services/requests/attempt.ts'
 import type { Candidate } from '../../../services/requests/candidates.ts'
-import { createTrace } from '../../../services/requests/trace.ts'
+import { createRequestRecord } from '../../../services/requests/request-record.ts'
 import { candidate, failure } from './helper.ts'
 
 const never = new AbortController().signal
@@ -16,12 +16,12 @@ async function call (
   const permit = one.health.breaker.acquire(performance.now(), key, isLastWay)
   if (permit === null) return null
   return await attempt(one, permit, never, {
-    ask: async () => {
+    call: async () => {
       if (outcome instanceof Error) throw outcome
       return 'hello'
     },
     tokensOf: () => outcome instanceof Error ? 0 : outcome
-  }, { failed: new Set(), trace: createTrace(), ...more })
+  }, { failed: new Set(), record: createRequestRecord(), ...more })
 }
 
 /** Failures in a row until the breaker opens; null if it has not after 50. */
@@ -33,19 +33,19 @@ async function failuresUntilOpen (one: Candidate, error: Error): Promise<number 
   return null
 }
 
-t.test('each call is in the trace, with its outcome', async t => {
-  const trace = createTrace()
+t.test('each call is in the record, with its outcome', async t => {
+  const record = createRequestRecord()
   const one = candidate()
-  await call(one, 10, { trace })
-  await t.rejects(call(one, failure('overloaded', { status: 529 }), { trace }))
-  await t.rejects(call(one, new Error('a bug'), { trace }))
+  await call(one, 10, { record })
+  await t.rejects(call(one, failure('overloaded', { status: 529 }), { record }))
+  await t.rejects(call(one, new Error('a bug'), { record }))
   const { provider: { id: provider }, deployment: { model } } = one
-  t.match(trace.calls, [
+  t.match(record.calls, [
     { provider, model, status: 200, failure: null },
     { provider, model, status: 529, failure: 'overloaded' },
     { provider, model, status: null, failure: null }
   ])
-  for (const { startedMs, endedMs } of trace.calls) t.ok(endedMs !== null && endedMs >= startedMs)
+  for (const { startedMs, endedMs } of record.calls) t.ok(endedMs !== null && endedMs >= startedMs)
 })
 
 t.test('an answer is returned with its candidate and counts for the statistics', async t => {

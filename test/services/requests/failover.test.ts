@@ -4,7 +4,7 @@ import { requestsDefaults } from '../../../services/config/defaults.ts'
 import { insufficientQuota } from '../../../services/billing/ledger/errors.ts'
 import type { Attempt, Call } from '../../../services/requests/attempt.ts'
 import type { Candidate } from '../../../services/requests/candidates.ts'
-import { createTrace } from '../../../services/requests/trace.ts'
+import { createRequestRecord } from '../../../services/requests/request-record.ts'
 import { RequestDeadline } from '../../../services/requests/deadline.ts'
 import { failover, type RetryLimits, type Search } from '../../../services/requests/failover.ts'
 import type { GatewayError, UpstreamError } from '../../../services/shared/errors.ts'
@@ -21,10 +21,10 @@ interface Requested extends Search<Candidate>, Call<Candidate, string> {
 }
 
 /** Serves a request as the use cases do. */
-async function serve ({ cover, ask, tokensOf, ...search }: Requested): Promise<Attempt<Candidate, string>> {
+async function serve ({ cover, call, tokensOf, ...search }: Requested): Promise<Attempt<Candidate, string>> {
   for await (const turn of failover(search)) {
     if (!await turn.reserved(cover(turn.candidate))) continue
-    const attempt = await turn.call({ ask, tokensOf })
+    const attempt = await turn.call({ call, tokensOf })
     if (attempt !== null) return attempt
   }
   throw new TypeError('The turns have ended without a failure.')
@@ -43,17 +43,17 @@ function createTest (steps: readonly (readonly Step[])[], more: Partial<Requeste
   const left = steps.map(list => [...list])
   const placeOf = (one: Candidate) => candidates.indexOf(one)
   const [first = candidate()] = candidates
-  const trace = createTrace()
+  const record = createRequestRecord()
   const search: Requested = {
     plan: { model: first.model, asked: candidates, fallbacks: () => [] },
     limits: quick,
     key: 'key',
     clientRetries: null,
     signal: new AbortController().signal,
-    trace,
+    record,
     deadline: { dueMs: performance.now() + 10_000, limitMs: 10_000 },
     cover: async one => { events.push(`cover ${placeOf(one)}`) },
-    async ask (one, signal) {
+    async call (one, signal) {
       events.push(`ask ${placeOf(one)}`)
       const list = left[placeOf(one)] ?? []
       const step = (list.length > 1 ? list.shift() : list[0]) ?? 'nothing'
@@ -66,7 +66,7 @@ function createTest (steps: readonly (readonly Step[])[], more: Partial<Requeste
     ...more
   }
   const asked = () => events.filter(event => event.startsWith('ask')).map(event => Number(event.slice(4)))
-  return { search, candidates, events, failures, trace, asked }
+  return { search, candidates, events, failures, record, asked }
 }
 
 /** The plan of the first candidate with the others as its fallbacks, one a model. */
@@ -77,19 +77,19 @@ const withFallbacks = ([first, ...others]: readonly Candidate[]) => ({
 })
 
 t.test('the money is held before the call, and the first answer is taken', async t => {
-  const { search, events, trace, candidates } = createTest([['hello'], ['other']])
+  const { search, events, record, candidates } = createTest([['hello'], ['other']])
   t.match(await serve(search), { candidate: candidates[0], answer: 'hello' })
   t.same(events, ['cover 0', 'ask 0'])
-  t.equal(trace.attempts, 1)
+  t.equal(record.attempts, 1)
 })
 
 t.test('after a failure the other deployments are called, then the fallbacks', async t => {
-  const { search, asked, failures, trace, candidates } = createTest(
+  const { search, asked, failures, record, candidates } = createTest(
     [[failure('auth', { status: 401 })], [failure('quota', { status: 402 })], ['hello']])
   t.match(await serve({ ...search, plan: withFallbacks(candidates) }), { answer: 'hello' })
   t.same(asked(), [0, 1, 2], 'what refuses alone is not called again')
   t.same(failures.map(({ kind }) => kind), ['auth', 'quota'])
-  t.equal(trace.attempts, 3)
+  t.equal(record.attempts, 3)
 })
 
 t.test('each is called again after a backoff, and the failure that helps most is thrown', async t => {
@@ -182,11 +182,11 @@ t.test('a client that disconnects during a wait ends the request', async t => {
 })
 
 t.test('when all circuit breakers are open, the last way is called, and its answer closes it', async t => {
-  const { search, trace, candidates } = createTest([['hello']])
+  const { search, record, candidates } = createTest([['hello']])
   const [only = candidate()] = candidates
   only.health.breaker.trip(performance.now())
   t.match(await serve(search), { answer: 'hello' })
-  t.equal(trace.attempts, 1)
+  t.equal(record.attempts, 1)
   t.equal(only.health.breaker.state(performance.now()), 'ready')
 })
 
@@ -227,12 +227,12 @@ t.test('a failure says whether its retry-after was waited out', async t => {
 })
 
 t.test('a circuit breaker that opens while the money is held counts as no attempt', async t => {
-  const { search, candidates, trace, asked } = createTest([['never'], ['hello']], {
+  const { search, candidates, record, asked } = createTest([['never'], ['hello']], {
     cover: async one => { if (one === candidates[0]) one.health.breaker.trip(performance.now()) }
   })
   t.match(await serve(search), { answer: 'hello' })
   t.same(asked(), [1])
-  t.equal(trace.attempts, 1)
+  t.equal(record.attempts, 1)
 })
 
 t.test('beside a slow deployment another one of the same price is called, under the same hold', async t => {
@@ -241,11 +241,11 @@ t.test('beside a slow deployment another one of the same price is called, under 
     signal.addEventListener('abort', () => { isAborted = true })
     return await sleep(10_000, 'late', { signal }).catch(() => { throw failure('aborted', {}, 'yes') })
   }
-  const { search, events, trace, candidates } = createTest([[slow], ['fast']])
+  const { search, events, record, candidates } = createTest([[slow], ['fast']])
   const answered = await serve({ ...search, limits: { ...quick, hedgeAfterMs: 5 } })
-  t.match([answered.candidate, answered.answer], [candidates[1], 'fast'])
+  t.match([answered.candidate, answered.response], [candidates[1], 'fast'])
   t.same(events, ['cover 0', 'ask 0', 'ask 1'])
-  t.equal(trace.attempts, 2)
+  t.equal(record.attempts, 2)
   t.ok(isAborted)
 })
 
@@ -287,7 +287,7 @@ t.test('a conversation stays with its candidate, and is not identified where the
   t.equal(identified, 0)
   const several = createTest([['a'], ['b'], ['c'], ['d']], { conversation, random: Math.random })
   const found = new Set<string>()
-  for (let turn = 0; turn < 20; turn++) found.add((await serve(several.search)).answer)
+  for (let turn = 0; turn < 20; turn++) found.add((await serve(several.search)).response)
   t.equal(found.size, 1)
   t.ok(identified > 0)
 })

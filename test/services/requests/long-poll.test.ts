@@ -5,9 +5,9 @@ import t from 'tap'
 import type { Test } from 'tap'
 import type { ChatCompletion } from '../../../schemas/openai/chat-completions.ts'
 import { videoDefaults } from '../../../services/config/defaults.ts'
-import { createTrace } from '../../../services/requests/trace.ts'
+import { createRequestRecord } from '../../../services/requests/request-record.ts'
 import { startLongPoll, type LongPoll } from '../../../services/requests/long-poll.ts'
-import { failureOf, stillRunning } from '../../../services/videos/answer.ts'
+import { failureOf, stillRunning } from '../../../services/videos/video-response.ts'
 
 /** What a client reads to the end of the connection, when its long poll is ended after `beats` spaces. */
 async function read (
@@ -26,7 +26,7 @@ async function read (
       headers: {},
       settings: { ...videoDefaults, heartbeatAfterMs: 10, heartbeatEveryMs: 10 },
       clientTimeoutMs: null,
-      trace: createTrace(),
+      record: createRequestRecord(),
       stillRunning: () => stillRunning('job_1'),
       failureBody: error => failureOf({ id: 'job_1', model: 'film', createdAt: 0 }, error),
       onLeave: async () => {},

@@ -30,10 +30,10 @@ t.test('the limit is the least of all that the client sends, under any name and 
 })
 
 t.test('the limit of the balance and that of the client: the lower one is sent', async t => {
-  t.equal(effectiveLimit({ request: chat({}), outputLimit: null }), null)
-  t.equal(effectiveLimit({ request: chat({}), outputLimit: 9 }), 9)
-  t.equal(effectiveLimit({ request: chat({ max_tokens: 5 }), outputLimit: 9 }), 5)
-  t.equal(effectiveLimit({ request: chat({ max_tokens: 50 }), outputLimit: 9 }), 9)
+  t.equal(effectiveLimit({ body: chat({}), outputLimit: null }), null)
+  t.equal(effectiveLimit({ body: chat({}), outputLimit: 9 }), 9)
+  t.equal(effectiveLimit({ body: chat({ max_tokens: 5 }), outputLimit: 9 }), 5)
+  t.equal(effectiveLimit({ body: chat({ max_tokens: 50 }), outputLimit: 9 }), 9)
 })
 
 t.test('budgets of thoughts and minimums are told apart from limits', async t => {

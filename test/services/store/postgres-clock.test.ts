@@ -12,7 +12,7 @@ async function start (server: { aheadMs: number, delayMs: number, isAway?: boole
   const log = createLog()
   const machine = () => 1_000_000 + monotonic() + nowMs
   const clock = await startPostgresClock({
-    ask: async () => {
+    readServerMs: async () => {
       if (server.isAway === true) throw new StoreUnavailable(new Error('away'))
       nowMs += server.delayMs / 2
       const answer = Math.floor(machine() + server.aheadMs)

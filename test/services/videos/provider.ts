@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { UpstreamError } from '../../../services/shared/errors.ts'
-import type { VideoFile, VideoProvider, VideoState, VideoTask } from '../../../services/providers/provider-video.ts'
-import type { Exchange } from '../../../services/providers/upstream/exchange.ts'
+import type {
+  VideoFile, VideoProvider, VideoState, VideoTask
+} from '../../../services/providers/provider-video.ts'
+import type { UpstreamResponse } from '../../../services/providers/upstream/response.ts'
 
 /** A real MP4 of two seconds, 96 by 54 pixels. */
 export const twoSeconds = readFileSync(join(import.meta.dirname, '../../fixtures/videos/two-seconds.mp4'))
@@ -78,7 +80,7 @@ export function createProvider (abilities: Abilities = {}): ScriptedProvider {
 /** A file that has to be opened with the provider's key. */
 export function fileOf (bytes: Buffer): VideoFile {
   return {
-    open: async (): Promise<Exchange> => ({
+    open: async (): Promise<UpstreamResponse> => ({
       status: 200,
       headers: {},
       read: async () => bytes,

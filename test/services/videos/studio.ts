@@ -8,7 +8,7 @@ import { breakerDefaults } from '../../../services/config/defaults.ts'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import type { ModelConfig, VideoSettings } from '../../../services/config/catalogue/types.ts'
 import { videoDefaults } from '../../../services/config/defaults.ts'
-import { errorAnswer } from '../../../services/http/error-answers.ts'
+import { toGatewayError } from '../../../services/http/to-gateway-error.ts'
 import { createAccounts } from '../../../services/billing/ledger/accounts.ts'
 import { checkLedger } from '../../../services/billing/ledger/check/check-books.ts'
 import { createDeployments } from '../../../services/models/deployments/deployments.ts'
@@ -18,7 +18,7 @@ import { MediaUnavailable } from '../../../services/media/errors.ts'
 import type { Download, MediaStore, StoredMedia } from '../../../services/media/media.ts'
 import type { VideoProvider } from '../../../services/providers/provider-video.ts'
 import type { Store } from '../../../services/store/store.ts'
-import { createTrace } from '../../../services/requests/trace.ts'
+import { createRequestRecord } from '../../../services/requests/request-record.ts'
 import { readRetryOptions } from '../../../services/requests/request-headers.ts'
 import type { Timing } from '../../../services/videos/runner/runner-context.ts'
 import { createVideoService } from '../../../services/videos/create.ts'
@@ -207,20 +207,20 @@ export async function startStudio (t: Test, store: Store, options: StudioOptions
 }
 
 async function listen (service: VideoService) {
-  const server = createServer(keepOpen, async (incoming, raw) => {
+  const server = createServer(keepOpen, async (exchange, raw) => {
     const pieces: Buffer[] = []
-    for await (const piece of incoming) pieces.push(piece)
+    for await (const piece of exchange) pieces.push(piece)
     const fail = (error: unknown): void => {
-      const answer = errorAnswer(error)
+      const answer = toGatewayError(error)
       raw.writeHead(answer.status, answer.headers).end(JSON.stringify(answer.toBody()))
     }
     service.complete({
-      ...readRetryOptions(incoming.headers),
-      request: JSON.parse(Buffer.concat(pieces).toString()),
-      payer: { key: textOf(incoming.headers['x-key']) ?? 'key', chain: [textOf(incoming.headers['x-account']) ?? 'paying'] },
+      ...readRetryOptions(exchange.headers),
+      body: JSON.parse(Buffer.concat(pieces).toString()),
+      payer: { key: textOf(exchange.headers['x-key']) ?? 'key', chain: [textOf(exchange.headers['x-account']) ?? 'paying'] },
       mayUse: () => true,
       baseUrl: 'https://gateway.example/v1',
-      trace: createTrace(),
+      record: createRequestRecord(),
       signal: new AbortController().signal,
       delivery: {
         json () {},

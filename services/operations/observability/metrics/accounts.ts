@@ -50,18 +50,18 @@ export function countAccounts (registry: Registry, most: LabelBounds): (finished
     return cell
   }
 
-  return ({ key, status, isClientGone, trace, startedMs, endedMs }) => {
+  return ({ key, status, isClientGone, record, startedMs, endedMs }) => {
     if (key === null) return
     const labels: Labels = {
       ...most.accounts > 0 && { account: accountOf(key.account) },
       ...most.keys > 0 && { key: keyOf(key.id) }
     }
-    const cell = cellOf({ ...labels, model: trace.model ?? '' })
-    const outcome = isClientGone ? 'client_gone' : trace.failure === null ? String(status) : 'broken_off'
+    const cell = cellOf({ ...labels, model: record.model ?? '' })
+    const outcome = isClientGone ? 'client_gone' : record.failure === null ? String(status) : 'broken_off'
     cell.outcomes.set(outcome, (cell.outcomes.get(outcome) ?? 0) + 1)
-    cell.prompt += trace.report?.usage?.prompt ?? 0
-    cell.completion += trace.report?.usage?.completion ?? 0
-    cell.costNano += trace.costNano ?? 0
+    cell.prompt += record.report?.usage?.prompt ?? 0
+    cell.completion += record.report?.usage?.completion ?? 0
+    cell.costNano += record.costNano ?? 0
     const [first = ''] = names
     duration.observe({ [first]: labels[first] ?? '' }, (endedMs - startedMs) / 1000)
   }

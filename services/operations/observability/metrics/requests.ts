@@ -40,17 +40,17 @@ export function countRequests (registry: Registry): (finished: RequestSummary) =
     return cell
   }
 
-  return ({ route, status, isClientGone, trace, startedMs, endedMs }) => {
-    const cell = cellOf(route ?? 'none', trace.model ?? '', trace.provider ?? '')
-    const outcome = isClientGone ? 'client_gone' : trace.failure === null ? String(status) : 'broken_off'
+  return ({ route, status, isClientGone, record, startedMs, endedMs }) => {
+    const cell = cellOf(route ?? 'none', record.model ?? '', record.provider ?? '')
+    const outcome = isClientGone ? 'client_gone' : record.failure === null ? String(status) : 'broken_off'
     cell.outcomes.set(outcome, (cell.outcomes.get(outcome) ?? 0) + 1)
     duration.observe(cell.labels, (endedMs - startedMs) / 1000)
-    const { firstByteAtMs } = trace
+    const { firstByteAtMs } = record
     if (firstByteAtMs !== null) firstByte.observe(cell.labels, (firstByteAtMs - startedMs) / 1000)
-    cell.promptTokens += trace.report?.usage?.prompt ?? 0
-    cell.completionTokens += trace.report?.usage?.completion ?? 0
-    cell.costNano += trace.costNano ?? 0
-    cell.attempts += trace.attempts
+    cell.promptTokens += record.report?.usage?.prompt ?? 0
+    cell.completionTokens += record.report?.usage?.completion ?? 0
+    cell.costNano += record.costNano ?? 0
+    cell.attempts += record.attempts
   }
 }
 

@@ -1,5 +1,5 @@
 import type { RequestSummary } from '../../../requests/request-summary.ts'
-import { askedIn, type CallRecord, type Trace } from '../../../requests/trace.ts'
+import { requestedModelOf, type CallRecord, type RequestRecord } from '../../../requests/request-record.ts'
 import { periodically } from '../../../shared/timers.ts'
 import { createRowInsert } from '../../../store/sqlite-connection.ts'
 import { createJsonRows } from '../../../store/json-rows.ts'
@@ -91,7 +91,7 @@ export function createRequestLog (options: RequestLogOptions): RequestLog {
     prune: pruneOld,
     get lostCount () { return lostCount },
     add (finished) {
-      const isFailure = finished.status >= 400 || finished.trace.failure !== null
+      const isFailure = finished.status >= 400 || finished.record.failure !== null
       if (!isFailure && sample < 1 && random() >= sample) return
       if (waiting.length >= maxWaiting) {
         lostCount++
@@ -152,38 +152,38 @@ export const outcomes = { good: 0, clientGone: 1, failed: 2, brokenOff: 3 } as c
 
 /** Returns the row of a request that ended at `at`; null for a request without a key. */
 export function toLoggedRequest (finished: RequestSummary, at: number, weight: number): LoggedRequest | null {
-  const { id, key, route, path, status, trace, startedMs, endedMs } = finished
+  const { id, key, route, path, status, record, startedMs, endedMs } = finished
   if (key === null) return null
-  const usage = trace.report?.usage
+  const usage = record.report?.usage
   return {
     request: id,
     at,
     api_key: key.id,
     account: key.account,
     route: route ?? path,
-    model: trace.model ?? '',
-    provider: trace.provider ?? '',
+    model: record.model ?? '',
+    provider: record.provider ?? '',
     status,
     outcome: outcomeOf(finished),
-    attempts: trace.attempts,
+    attempts: record.attempts,
     prompt_tokens: usage?.prompt ?? 0,
     completion_tokens: usage?.completion ?? 0,
-    cost_nano: trace.costNano ?? 0,
-    first_byte_ms: trace.firstByteAtMs === null ? null : Math.round(trace.firstByteAtMs - startedMs),
+    cost_nano: record.costNano ?? 0,
+    first_byte_ms: record.firstByteAtMs === null ? null : Math.round(record.firstByteAtMs - startedMs),
     total_ms: Math.round(endedMs - startedMs),
     weight,
-    routed: trace.route,
-    asked: askedIn(trace),
-    stream: trace.isStream ? 1 : 0,
-    held_nano: trace.heldNano,
-    code: trace.code,
-    words: trace.words,
-    job: trace.job,
-    calls: callsIn(trace, startedMs)
+    routed: record.route,
+    asked: requestedModelOf(record),
+    stream: record.isStream ? 1 : 0,
+    held_nano: record.heldNano,
+    code: record.code,
+    words: record.words,
+    job: record.job,
+    calls: callsIn(record, startedMs)
   }
 }
 
-function callsIn ({ calls }: Trace, fromMs: number): string | null {
+function callsIn ({ calls }: RequestRecord, fromMs: number): string | null {
   if (calls.length === 0) return null
   return JSON.stringify(calls.map((call): LoggedCall => {
     const { provider, model, startedMs, endedMs, status, failure, code, words } = call
@@ -192,10 +192,10 @@ function callsIn ({ calls }: Trace, fromMs: number): string | null {
   }))
 }
 
-function outcomeOf ({ status, isClientGone, trace }: RequestSummary): number {
+function outcomeOf ({ status, isClientGone, record }: RequestSummary): number {
   if (isClientGone) return outcomes.clientGone
   if (status >= 400) return outcomes.failed
-  return trace.failure === null ? outcomes.good : outcomes.brokenOff
+  return record.failure === null ? outcomes.good : outcomes.brokenOff
 }
 
 const columns = {

@@ -7,8 +7,8 @@ import { outputOf, requestParameters } from './parameters.ts'
 const video: Operation = { name: 'generate_content', output: 'video' }
 
 /** Why a request failed, in few different words; undefined: it did not. */
-function errorType ({ status, trace }: RequestSummary, leastStatus: number): string | undefined {
-  return trace.failure !== null ? 'broken_off' : status >= leastStatus ? String(status) : undefined
+function errorType ({ status, record }: RequestSummary, leastStatus: number): string | undefined {
+  return record.failure !== null ? 'broken_off' : status >= leastStatus ? String(status) : undefined
 }
 
 /**
@@ -43,8 +43,8 @@ function nameOf (provider: string): string {
 export function generation (
   finished: RequestSummary, isLatest: boolean
 ): { name: string, attributes: Attributes } | null {
-  const { operation, startedMs, trace, sent } = finished
-  const { model, provider, upstreamModel, report, attempts, images, job, costNano, firstByteAtMs } = trace
+  const { operation, startedMs, record, sent } = finished
+  const { model, provider, upstreamModel, report, attempts, images, job, costNano, firstByteAtMs } = record
   const performed = job === null ? operation : video
   if (performed === null || (attempts === 0 && job === null)) return null
   const { name } = performed
@@ -55,13 +55,13 @@ export function generation (
       'gen_ai.operation.name': name,
       'gen_ai.provider.name': nameOf(provider ?? ''),
       'gen_ai.request.model': upstreamModel ?? '',
-      ...requestParameters(sent, trace.maxTokens),
+      ...requestParameters(sent, record.maxTokens),
       ...(output !== null && { 'gen_ai.output.type': output }),
       ...(report !== null && responseAttributes(report)),
       ...(isLatest && latestAttributes(finished)),
       'error.type': errorType(finished, 400),
-      ...(trace.code !== null && { 'tollgate.error.code': trace.code }),
-      ...(trace.words !== null && { 'tollgate.provider.words': trace.words }),
+      ...(record.code !== null && { 'tollgate.error.code': record.code }),
+      ...(record.words !== null && { 'tollgate.provider.words': record.words }),
       'tollgate.model': model ?? '',
       'tollgate.provider': provider ?? '',
       ...(job === null ? { 'tollgate.attempts': attempts } : { 'tollgate.job.id': job }),
@@ -73,7 +73,7 @@ export function generation (
   }
 }
 
-type Report = NonNullable<RequestSummary['trace']['report']>
+type Report = NonNullable<RequestSummary['record']['report']>
 
 function responseAttributes ({ model, id, finishReasons, usage }: Report): Attributes {
   const reasons = [...finishReasons].sort(([one], [other]) => one - other).map(([, reason]) => reason)
@@ -88,8 +88,8 @@ function responseAttributes ({ model, id, finishReasons, usage }: Report): Attri
   }
 }
 
-function latestAttributes ({ startedMs, trace }: RequestSummary): Attributes {
-  const { isStream, report, firstByteAtMs } = trace
+function latestAttributes ({ startedMs, record }: RequestSummary): Attributes {
+  const { isStream, report, firstByteAtMs } = record
   const { cachedRead, cacheWrite, reasoning } = report?.usage ?? {}
   return {
     'gen_ai.usage.cache_read.input_tokens': cachedRead,
@@ -105,7 +105,7 @@ function latestAttributes ({ startedMs, trace }: RequestSummary): Attributes {
 }
 
 /** Name, attributes and time, on the clock of `performance.now()`, of an event for each failed call. */
-export function failedCalls ({ trace: { calls } }: RequestSummary): [string, Attributes, number][] {
+export function failedCalls ({ record: { calls } }: RequestSummary): [string, Attributes, number][] {
   return calls.filter(({ failure }) => failure !== null).map(call => {
     const { provider, model, status, failure, code, words, startedMs, endedMs } = call
     return ['tollgate.call.failed', {

@@ -70,8 +70,8 @@ export function createTracing (options: TracingOptions, onError: (problem: strin
   }
 
   /** Ends a span; one that failed has what the provider said as the description of its status. */
-  function end (span: Span, hasFailed: boolean, { trace, endedMs }: RequestSummary): void {
-    const message = trace.words === null ? {} : { message: trace.words }
+  function end (span: Span, hasFailed: boolean, { record, endedMs }: RequestSummary): void {
+    const message = record.words === null ? {} : { message: record.words }
     if (hasFailed) span.setStatus({ code: SpanStatusCode.ERROR, ...message })
     span.end(wallMs(endedMs))
   }

@@ -20,12 +20,12 @@ const encryptedReasoning = 'reasoning.encrypted_content'
  * be sent again, unless `reasons` says that the model has none.
  */
 export function responseBody (call: ResponsesCall, dialect: Dialect, reasons: boolean): ResponseBody {
-  const { original, request, model, outputLimit, maxOutput, maxSearches } = call
+  const { original, body: request, model, outputLimit, maxOutput, maxSearches } = call
   const body = isObject(original.value) ? original.value : {}
   const edits = new Map<string, unknown>(call.edits)
   if (body.model !== model) edits.set('model', model)
   if (body.store !== false) edits.set('store', false)
-  const limit = Math.min(effectiveLimit({ request, outputLimit }) ?? Infinity, maxOutput ?? Infinity)
+  const limit = Math.min(effectiveLimit({ body: request, outputLimit }) ?? Infinity, maxOutput ?? Infinity)
   if (Number.isFinite(limit) && body.max_output_tokens !== limit) edits.set('max_output_tokens', limit)
   if (maxSearches > 0) boundSearches(body, maxSearches, edits)
   const include = Array.isArray(body.include) ? body.include : []
@@ -54,7 +54,7 @@ function nameConversation (
 
 /** Drops what the model refuses, as for chat. */
 function dropRefused (
-  { request, model }: ResponsesCall, body: JsonObject, dialect: Dialect, edits: Map<string, unknown>
+  { body: request, model }: ResponsesCall, body: JsonObject, dialect: Dialect, edits: Map<string, unknown>
 ): string[] {
   const unmet = new Set(unmetParameters(request, model, dialect).dropped)
   const dropped: string[] = []

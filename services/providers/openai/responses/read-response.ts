@@ -1,6 +1,6 @@
 import { UpstreamError } from '../../../shared/errors.ts'
 import { isObject, isText, type JsonObject } from '../../../shared/json.ts'
-import type { Exchange } from '../../upstream/exchange.ts'
+import type { UpstreamResponse } from '../../upstream/response.ts'
 import { errorFromFields } from '../../error-body.ts'
 import { relayNamedEvents, type EventReader } from '../../named-events.ts'
 import type { EventStream } from '../../provider.ts'
@@ -30,7 +30,7 @@ export function recordResponse (report: StreamReport, body: JsonObject, options:
 
 /** Relays a response's events as they came, and reads the usage on the way; see `relayNamedEvents`. */
 export async function relayResponse (
-  exchange: Exchange, report: StreamReport, options: ReadOptions
+  exchange: UpstreamResponse, report: StreamReport, options: ReadOptions
 ): Promise<EventStream> {
   return await relayNamedEvents(exchange, createReader(report, options))
 }

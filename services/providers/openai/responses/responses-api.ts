@@ -1,8 +1,8 @@
 import type { UpstreamError } from '../../../shared/errors.ts'
-import { isEventStream, notAStream, objectOf, parseAnswer, readText } from '../../upstream/answer-body.ts'
-import { awaitedBy, type Connection, type Exchange } from '../../upstream/exchange.ts'
+import { isEventStream, notAStream, objectOf, parseResponse, readText } from '../../upstream/read-response.ts'
+import { awaitedBy, type Connection, type UpstreamResponse } from '../../upstream/response.ts'
 import { readUpstreamError } from '../../error-body.ts'
-import type { ChatApi, NativeAnswer, ResponsesCall } from '../../provider.ts'
+import type { ChatApi, NativeResponse, ResponsesCall } from '../../provider.ts'
 import { createReport } from '../../report.ts'
 import { isAboutLength, isOwnLimit } from '../../server-limits.ts'
 import type { Dialect } from '../dialects.ts'
@@ -29,9 +29,9 @@ export function createResponsesApi (
   /** Sends a request; again without what the gateway adds and the server refuses: reasoning, a limit. */
   async function send (
     call: ResponsesCall, reasons = !withoutReasoning.has(call.model)
-  ): Promise<{ exchange: Exchange, dropped: string[] }> {
+  ): Promise<{ exchange: UpstreamResponse, dropped: string[] }> {
     const { bytes, dropped, addsReasoning } = responseBody(call, dialect, reasons)
-    const { request, signal } = call
+    const { body: request, signal } = call
     const exchange = await connection.send({
       method: 'POST', path: '/responses', headers, body: bytes, signal, awaits: awaitedBy(request)
     })
@@ -51,17 +51,17 @@ export function createResponsesApi (
     return sent
   }
 
-  return async (call): Promise<NativeAnswer> => {
+  return async (call): Promise<NativeResponse> => {
     const { exchange, dropped } = await send(call)
     const report = createReport(dropped)
     const options = { dialect, secret, countsSearches: call.maxSearches > 0 }
-    if (call.request.stream === true && isEventStream(exchange)) {
+    if (call.body.stream === true && isEventStream(exchange)) {
       return { kind: 'bytes', events: await relayResponse(exchange, report, options), report, native: true }
     }
     const text = await readText(exchange)
-    const body = objectOf(await parseAnswer(text))
+    const body = objectOf(await parseResponse(text))
     recordResponse(report, body, options)
-    if (call.request.stream === true) throw notAStream()
+    if (call.body.stream === true) throw notAStream()
     return { kind: 'json', body, text, report, native: true }
   }
 }

@@ -5,7 +5,7 @@ import type { FrameImage, VideoProvider, VideoState, VideoTask } from '../../pro
 import { readDirective, type Directive } from '../directives.ts'
 import { renderVideo } from './render.ts'
 import type { Scene } from './scene.ts'
-import type { Exchange } from '../../upstream/exchange.ts'
+import type { UpstreamResponse } from '../../upstream/response.ts'
 
 /** The complete state of a job; it is the handle, so that jobs survive a restart. */
 interface SandboxJob { startedAt: number, durationMs: number, fails: string | null, scene: Scene }
@@ -64,7 +64,8 @@ function stateOf ({ startedAt, durationMs, fails, scene }: SandboxJob): VideoSta
   if (done < 1) return { state: 'running', progress: Math.floor(done * 100) }
   const error = fails === null ? null : readDirective(`sandbox:error ${fails}`).error
   if (error !== null) return { state: 'failed', error }
-  const open = async (signal: AbortSignal): Promise<Exchange> => toExchange(await renderVideo(scene, signal))
+  const open = async (signal: AbortSignal): Promise<UpstreamResponse> =>
+    toResponse(await renderVideo(scene, signal))
   return { state: 'succeeded', videos: [{ open }], seconds: scene.seconds, costNano: null }
 }
 
@@ -110,7 +111,7 @@ function isJob (value: unknown): value is SandboxJob {
   return isObject(value) && typeof value.startedAt === 'number' && typeof value.durationMs === 'number' && isObject(value.scene)
 }
 
-function toExchange (bytes: Uint8Array): Exchange {
+function toResponse (bytes: Uint8Array): UpstreamResponse {
   const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   return {
     status: 200,

@@ -56,10 +56,10 @@ t.test('the headers of the API are passed on, and no others', async t => {
 })
 
 t.test('a provider without the API is asked for a chat, and any candidate will do', async t => {
-  const { ask, narrow, extras } = native(usual)
+  const { call: ask, narrow, extras } = native(usual)
   const signal = new AbortController().signal
   const request = { model: 'm', messages: [{ role: 'user' as const, content: 'Hi' }] }
-  const call = { request, text: JsonText.from(request), model: 'm', outputLimit: null, requestId: 'r', signal }
+  const call = { body: request, rawBody: JsonText.from(request), model: 'm', outputLimit: null, requestId: 'r', signal }
   t.equal(ask(asked(null), call), undefined)
   t.equal(narrow, undefined)
   t.same(extras?.(asked(null)), {})
@@ -71,12 +71,12 @@ t.test('a provider without the API is asked for a chat, and any candidate will d
 t.test('as many searches are held as the provider may make', async t => {
   const calls: MessagesCall[] = []
   const searcher = asked(calls, { price: searchPrice })
-  const { ask, extras } = native(searching)
+  const { call, extras } = native(searching)
   t.same(extras?.(searcher), { longCache: false, searches: true })
   const request = { model: 'm', messages: [{ role: 'user' as const, content: 'Hi' }] }
   const signal = new AbortController().signal
-  await ask(searcher, {
-    request, text: JsonText.from(request), model: 'm', outputLimit: null, requestId: 'r', signal
+  await call(searcher, {
+    body: request, rawBody: JsonText.from(request), model: 'm', outputLimit: null, requestId: 'r', signal
   })
   t.equal(calls[0]?.maxSearches, 2)
 })

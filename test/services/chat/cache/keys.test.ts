@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createCachedAnswers } from '../../../../services/chat/cache/answers.ts'
+import { createCachedResponses } from '../../../../services/chat/cache/cached-responses.ts'
 import { isDeterministic, requestKey } from '../../../../services/chat/cache/request-key.ts'
 
 const request = { model: 'm', temperature: 0, messages: [{ role: 'user', content: 'Hello' }] }
@@ -33,7 +33,7 @@ t.test('what is left to chance is told by the request', async t => {
 })
 
 t.test('answers never take more than they may, and the least used one goes first', async t => {
-  const answers = createCachedAnswers(80_000)
+  const answers = createCachedResponses(80_000)
   const answer = (bytes: number) => ({
     kind: 'json' as const,
     isNative: false,

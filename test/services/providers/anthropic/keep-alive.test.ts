@@ -4,11 +4,11 @@ import { readMessageStream } from '../../../../services/providers/anthropic/stre
 import { plainText } from '../../../fixtures/anthropic/streams.ts'
 import { encode } from '../../../servers/anthropic.ts'
 import { peekFirst } from '../../../../services/providers/upstream/peek-first.ts'
-import type { Exchange } from '../../../../services/providers/upstream/exchange.ts'
+import type { UpstreamResponse } from '../../../../services/providers/upstream/response.ts'
 import { createReport } from '../../../../services/providers/report.ts'
 
 /** An answer whose body is the given events; says how it was left. */
-function exchangeOf (events: readonly object[]): Exchange & { left: string[] } {
+function exchangeOf (events: readonly object[]): UpstreamResponse & { left: string[] } {
   const left: string[] = []
   return {
     status: 200,

@@ -11,8 +11,8 @@ function callOf (body: object, more: Partial<MessagesCall> = {}): MessagesCall {
   const request = { model: 'public', messages: [{ role: 'user' as const, content: 'Hi' }], max_tokens: 5000 }
   const held = { tokens: 5000, estimate: async () => createReport().usage ?? { prompt: 0, completion: 0 } }
   return {
-    request,
-    text: JsonText.from(request),
+    body: request,
+    rawBody: JsonText.from(request),
     original: JsonText.from(body),
     model: 'claude',
     outputLimit: null,

@@ -16,7 +16,7 @@ const user = { role: 'user' as const, content: 'Hi' }
 /** Translates, and has the rules of the API check what comes out. */
 function translate (fields: Fields, model = 'claude-sonnet-4-6', limits: object = {}) {
   const request = { model: 'chat', messages: [user], ...fields }
-  return toMessagesRequest({ request, model, outputLimit: null, ...limits })
+  return toMessagesRequest({ body: request, model, outputLimit: null, ...limits })
 }
 
 function accepted (fields: Fields, model?: string, limits?: object) {

@@ -22,7 +22,7 @@ async function send (
 ) {
   const request = { model: 'x', messages: [user], ...fields }
   const readPart = createPartReader({ download, signal })
-  const { body, dropped } = await toGenerateContentRequest({ request, model, outputLimit }, readPart)
+  const { body, dropped } = await toGenerateContentRequest({ body: request, model, outputLimit }, readPart)
   const parsed = JSON.parse(JSON.stringify(body))
   t.equal(fault(parsed, generateContentRequest), null, 'the service can parse it')
   t.equal(refusalOf(parsed, model), null, 'the service takes it')
@@ -33,7 +33,8 @@ async function refusal (fields: object, options: Options = {}): Promise<unknown>
   const request = { model: 'x', messages: [user], ...fields }
   const { model = 'gemini-3.5-flash', download = null } = options
   const readPart = createPartReader({ download, signal })
-  return await toGenerateContentRequest({ request, model, outputLimit: null }, readPart).catch(error => error)
+  const call = { body: request, model, outputLimit: null }
+  return await toGenerateContentRequest(call, readPart).catch(error => error)
 }
 
 t.test('messages become alternating turns', async t => {

@@ -1,9 +1,9 @@
 import t from 'tap'
 import { UpstreamError, type UpstreamErrorKind } from '../../../../services/shared/errors.ts'
 import { fanOut } from '../../../../services/providers/image-api/fan-out.ts'
-import type { ImageAnswer } from '../../../../services/providers/provider-image.ts'
+import type { GeneratedImages } from '../../../../services/providers/provider-image.ts'
 
-const answer = (count: number, more: Partial<ImageAnswer> = {}): ImageAnswer => ({
+const answer = (count: number, more: Partial<GeneratedImages> = {}): GeneratedImages => ({
   images: Array.from({ length: count }, () => ({ url: 'https://images.example/1.png', revisedPrompt: null })),
   usage: { inputText: 1, inputImage: 2, output: 3, outputText: 4 },
   costNano: 10,

@@ -4,7 +4,7 @@ import { ChatCompletion } from '../../../../schemas/openai/chat-completions.ts'
 import { Completion } from '../../../../schemas/openai/completions.ts'
 import { dialects, type Dialect } from '../../../../services/providers/openai/dialects.ts'
 import { StreamRepair } from '../../../../services/providers/openai/stream-repair.ts'
-import { maxChoices, repairAnswer } from '../../../../services/providers/openai/translate.ts'
+import { maxChoices, repairResponse } from '../../../../services/providers/openai/translate.ts'
 import { isObject, type JsonObject } from '../../../../services/shared/json.ts'
 import { mutate } from '../../../fuzz/sockets/generate.ts'
 import { createRandom } from '../../billing/ledger/random.ts'
@@ -62,7 +62,7 @@ t.test('a whole answer of any shape becomes one of OpenAI\'s', async t => {
       const given = changed(answer, seed)
       // Without a choice it is no answer, which is found before.
       if (given === null || !Array.isArray(given['choices']) || !given['choices'].some(isObject)) continue
-      const repaired = JSON.parse(JSON.stringify(repairAnswer(given, compatible, head, 1)))
+      const repaired = JSON.parse(JSON.stringify(repairResponse(given, compatible, head, 1)))
       if (!isRight(repaired)) return t.fail(`seed ${seed}: ${JSON.stringify(isRight.errors?.[0])} in ${JSON.stringify(given).slice(0, 600)}`)
     }
   }
@@ -70,7 +70,7 @@ t.test('a whole answer of any shape becomes one of OpenAI\'s', async t => {
 
 t.test('an answer that needs nothing is not changed', async t => {
   const given = { ...legacy, object: 'text_completion' }
-  t.equal(repairAnswer(given, compatible, heads.legacy, 1), given)
+  t.equal(repairResponse(given, compatible, heads.legacy, 1), given)
 })
 
 t.test('a chunk of any shape has choices with deltas, and usage only in an object', async t => {
@@ -90,8 +90,8 @@ t.test('a chunk of any shape has choices with deltas, and usage only in an objec
 t.test('choices and tool calls that nobody can have asked for are left out', async t => {
   const many = (length: number, make: (at: number) => object) => Array.from({ length }, (_, at) => make(at))
   const flood = { ...chat, choices: many(50_000, () => ({})) }
-  t.equal((repairAnswer(flood, compatible, heads.chat, 1)['choices'] as unknown[]).length, maxChoices)
-  t.equal((repairAnswer(flood, compatible, heads.chat, 300)['choices'] as unknown[]).length, 300, 'a list of prompts')
+  t.equal((repairResponse(flood, compatible, heads.chat, 1)['choices'] as unknown[]).length, maxChoices)
+  t.equal((repairResponse(flood, compatible, heads.chat, 300)['choices'] as unknown[]).length, 300, 'a list of prompts')
 
   const repair = repairOf(true)
   let chunks = 0
@@ -102,7 +102,7 @@ t.test('choices and tool calls that nobody can have asked for are left out', asy
   t.equal(repair.end().length, maxChoices)
   const calls = many(5_000, index => ({ index, id: `c${index}`, function: { name: 'f', arguments: '{}' } }))
   const whole = { ...chat, choices: [{ message: { tool_calls: calls } }] }
-  t.ok(JSON.stringify(repairAnswer(whole, compatible, heads.chat, 1)).length < 100_000)
+  t.ok(JSON.stringify(repairResponse(whole, compatible, heads.chat, 1)).length < 100_000)
 })
 
 function dialectOf (name: string): Dialect {

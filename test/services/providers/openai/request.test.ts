@@ -18,7 +18,7 @@ function sent (dialect: string, model: string, fields: Fields) {
   if (row === undefined) throw new Error(`no dialect ${dialect}`)
   const request = { model, messages, ...fields }
   const text = JsonText.from(request)
-  const { edits, dropped } = requestEdits({ request, text, model, outputLimit: null, requestId: 'r', signal }, row)
+  const { edits, dropped } = requestEdits({ body: request, rawBody: text, model, outputLimit: null, requestId: 'r', signal }, row)
   const body: Fields & { messages?: Fields[] } = JSON.parse(Buffer.from(text.with(edits)).toString())
   const { model: _, messages: said, ...members } = body
   return { members, said, dropped }
@@ -180,7 +180,7 @@ t.test('a request in which nothing has to change keeps its bytes', async t => {
     const said = { role: 'assistant' as const, content: 'Hello' }
     const request = { model: 'm', messages: [...messages, said, ...messages] }
     const text = JsonText.from(request)
-    const { edits } = requestEdits({ request, text, model: 'm', outputLimit: null, requestId: 'r', signal }, row)
+    const { edits } = requestEdits({ body: request, rawBody: text, model: 'm', outputLimit: null, requestId: 'r', signal }, row)
     t.equal(edits.size, 0, name)
   }
 })

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import Ajv2020 from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest } from '../../../../schemas/openai/chat-completions.ts'
+import type {
+  ChatCompletion, ChatCompletionChunk, ChatCompletionRequest
+} from '../../../../schemas/openai/chat-completions.ts'
 import { JsonText } from '../../../../services/shared/json.ts'
 import type { ChatCall } from '../../../../services/providers/provider.ts'
 import type { StreamReport } from '../../../../services/providers/report.ts'
@@ -26,8 +28,8 @@ export function callOf (text: string, fields: Fields = {}, signal = new AbortCon
     model: 'sandbox-chat', messages: [{ role: 'user', content: text }], ...fields
   }
   return {
-    request,
-    text: JsonText.from(request),
+    body: request,
+    rawBody: JsonText.from(request),
     model: 'sandbox-chat',
     outputLimit: null,
     requestId: 'request-1',

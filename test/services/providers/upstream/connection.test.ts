@@ -6,7 +6,9 @@ import { brotliCompressSync, constants, createGzip, deflateSync, gzipSync, zstdC
 import t, { type Test } from 'tap'
 import { Deadlines } from '../../../../services/shared/timers.ts'
 import { createConnection } from '../../../../services/providers/upstream/call.ts'
-import type { ChunkSink, Connection, Exchange } from '../../../../services/providers/upstream/exchange.ts'
+import type {
+  ChunkSink, Connection, UpstreamResponse
+} from '../../../../services/providers/upstream/response.ts'
 import { rejection } from '../../../thrown.ts'
 import { generous } from '../../../timeouts.ts'
 
@@ -19,7 +21,7 @@ interface Pair {
   deadlines: Deadlines
   /** Every connection the server has accepted. */
   sockets: Socket[]
-  get (signal?: AbortSignal): Promise<Exchange>
+  get (signal?: AbortSignal): Promise<UpstreamResponse>
 }
 
 /** A server and a connection to its `/v1?key=1`. */
@@ -72,7 +74,7 @@ function pour (response: ServerResponse): void {
 }
 
 /** Collects what an exchange pipes; `isFree` says whether more may come after a chunk. */
-function pipe (exchange: Exchange, isFree: (chunk: Buffer) => boolean = () => true): Promise<Buffer> {
+function pipe (exchange: UpstreamResponse, isFree: (chunk: Buffer) => boolean = () => true): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
   const chunks: Buffer[] = []
   const sink: ChunkSink = {
@@ -88,7 +90,7 @@ function pipe (exchange: Exchange, isFree: (chunk: Buffer) => boolean = () => tr
 }
 
 /** The three ways to read a body. */
-const readers: Record<string, (exchange: Exchange) => Promise<Buffer>> = {
+const readers: Record<string, (exchange: UpstreamResponse) => Promise<Buffer>> = {
   read: exchange => exchange.read(maxBytes),
   iterate: async exchange => Buffer.concat(await Array.fromAsync(exchange)),
   pipe: exchange => pipe(exchange)

@@ -7,7 +7,7 @@ import { createProvider } from '../../../../services/providers/registry.ts'
 import type { VideoFile, VideoProvider, VideoTask } from '../../../../services/providers/provider-video.ts'
 import { startVideoServer, type VideoServer } from '../../../servers/videos/server.ts'
 import type { FakeVideoApi } from '../../../servers/videos/fake-api.ts'
-import type { Exchange } from '../../../../services/providers/upstream/exchange.ts'
+import type { UpstreamResponse } from '../../../../services/providers/upstream/response.ts'
 import { generous } from '../../../timeouts.ts'
 
 /** Timeouts that a busy machine does not reach, and ones that a stalled response does. */
@@ -103,7 +103,7 @@ export async function failureOf (promise: Promise<unknown>): Promise<UpstreamErr
 export async function bytesOf (file: VideoFile | undefined): Promise<Buffer> {
   if (file === undefined) throw new Error('no file')
   if ('url' in file) return Buffer.from(await (await fetch(file.url)).arrayBuffer())
-  const exchange: Exchange = await file.open(signal())
+  const exchange: UpstreamResponse = await file.open(signal())
   const chunks: Buffer[] = []
   for await (const chunk of exchange) chunks.push(chunk)
   return Buffer.concat(chunks)

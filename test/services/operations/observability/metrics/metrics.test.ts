@@ -2,7 +2,7 @@ import t from 'tap'
 import { createMetrics } from '../../../../../services/operations/observability/metrics/metrics.ts'
 import { maxAccountSeries } from '../../../../../services/operations/observability/metrics/accounts.ts'
 import { maxSeries } from '../../../../../services/operations/observability/metrics/requests.ts'
-import { createTrace } from '../../../../../services/requests/trace.ts'
+import { createRequestRecord } from '../../../../../services/requests/request-record.ts'
 
 const finished = {
   id: 'r',
@@ -28,10 +28,10 @@ function sample (text: string, name: string): number | undefined {
 t.test('a request is counted with its latency, tokens and cost', async t => {
   const metrics = createMetrics(error => t.fail(String(error)))
   const trace = {
-    ...createTrace(), model: 'chat', provider: 'up', attempts: 2, costNano: 2_500_000_000, firstByteAtMs: 1030
+    ...createRequestRecord(), model: 'chat', provider: 'up', attempts: 2, costNano: 2_500_000_000, firstByteAtMs: 1030
   }
-  metrics.request({ ...finished, trace })
-  metrics.request({ ...finished, trace, isClientGone: true, endedMs: 700_000 })
+  metrics.request({ ...finished, record: trace })
+  metrics.request({ ...finished, record: trace, isClientGone: true, endedMs: 700_000 })
   const text = await metrics.text()
   const labels = 'route="/v1/chat/completions",model="chat",provider="up"'
   t.equal(sample(text, `tollgate_requests_total{${labels},status="200"}`), 1)
@@ -50,7 +50,7 @@ t.test('a request is counted with its latency, tokens and cost', async t => {
 t.test('however many models there are, the metrics stay few', async t => {
   const metrics = createMetrics(error => t.fail(String(error)))
   for (let index = 0; index < maxSeries + 50; index++) {
-    metrics.request({ ...finished, trace: { ...createTrace(), model: `model-${index}`, provider: 'up' } })
+    metrics.request({ ...finished, record: { ...createRequestRecord(), model: `model-${index}`, provider: 'up' } })
   }
   const text = await metrics.text()
   const series = text.split('\n').filter(line => line.startsWith('tollgate_requests_total{'))
@@ -59,12 +59,12 @@ t.test('however many models there are, the metrics stay few', async t => {
 })
 
 t.test('accounts and keys have labels only if that is asked for, and no more than that many', async t => {
-  const trace = { ...createTrace(), model: 'chat', provider: 'up', costNano: 1_000_000_000 }
+  const trace = { ...createRequestRecord(), model: 'chat', provider: 'up', costNano: 1_000_000_000 }
   const keys = Array.from({ length: 30 }, (_, index) => ({ id: `key_${index}`, account: `team-${index % 10}` }))
   const textWith = async (bounds?: { accounts: number, keys: number }) => {
     const metrics = createMetrics(error => t.fail(String(error)), bounds)
-    for (const key of keys) metrics.request({ ...finished, key, trace })
-    metrics.request({ ...finished, trace })
+    for (const key of keys) metrics.request({ ...finished, key, record: trace })
+    metrics.request({ ...finished, record: trace })
     return await metrics.text()
   }
   const plain = await textWith()
@@ -88,8 +88,8 @@ t.test('accounts and keys have labels only if that is asked for, and no more tha
 t.test('models of many accounts are counted together beyond a bound', async t => {
   const metrics = createMetrics(error => t.fail(String(error)), { accounts: 10, keys: 0 })
   for (let index = 0; index < maxAccountSeries + 20; index++) {
-    const trace = { ...createTrace(), model: `model-${index}` }
-    metrics.request({ ...finished, key: { id: 'k', account: 'team' }, trace })
+    const trace = { ...createRequestRecord(), model: `model-${index}` }
+    metrics.request({ ...finished, key: { id: 'k', account: 'team' }, record: trace })
   }
   const text = await metrics.text()
   t.equal(sample(text, 'tollgate_account_requests_total{account="team",model="other",status="200"}'), 20)

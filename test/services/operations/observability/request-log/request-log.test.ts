@@ -2,11 +2,13 @@ import t from 'tap'
 import type { Test } from 'tap'
 import type { RequestSummary } from '../../../../../services/requests/request-summary.ts'
 import { createRequestLog } from '../../../../../services/operations/observability/request-log/request-log.ts'
-import type { RequestLogOptions } from '../../../../../services/operations/observability/request-log/request-log.ts'
+import type {
+  RequestLogOptions
+} from '../../../../../services/operations/observability/request-log/request-log.ts'
 import { summarize } from '../../../../../services/operations/observability/request-log/summary.ts'
 import { StoreUnavailable } from '../../../../../services/store/store.ts'
 import type { Store } from '../../../../../services/store/store.ts'
-import { createTrace } from '../../../../../services/requests/trace.ts'
+import { createRequestRecord } from '../../../../../services/requests/request-record.ts'
 import { createDatabase, forEachEngine } from '../../../../engines.ts'
 
 const dayMs = 86_400_000
@@ -18,9 +20,11 @@ function open (t: Test, store: Store, options: Partial<RequestLogOptions> = {}) 
   return log
 }
 
-function finished (more: Partial<RequestSummary> = {}, trace: Partial<RequestSummary['trace']> = {}): RequestSummary {
+function finished (
+  more: Partial<RequestSummary> = {}, record: Partial<RequestSummary['record']> = {}
+): RequestSummary {
   const usage = { prompt: 10, completion: 5 }
-  const report = { usage } as unknown as RequestSummary['trace']['report']
+  const report = { usage } as unknown as RequestSummary['record']['report']
   return {
     id: 'req_1',
     key: { id: 'k1', account: 'acme' },
@@ -34,8 +38,8 @@ function finished (more: Partial<RequestSummary> = {}, trace: Partial<RequestSum
     sent: { body: null, headers: {} },
     startedMs: 1000,
     endedMs: 1300,
-    trace: {
-      ...createTrace(), model: 'm', provider: 'p', attempts: 1, report, costNano: 7, firstByteAtMs: 1100, ...trace
+    record: {
+      ...createRequestRecord(), model: 'm', provider: 'p', attempts: 1, report, costNano: 7, firstByteAtMs: 1100, ...record
     },
     ...more
   }

@@ -1,8 +1,8 @@
 import type { ResponseObject, ResponseUsage } from '../../../schemas/openai/responses.ts'
-import { chargedUsage } from '../../chat/deliver-answer.ts'
+import { chargedUsage } from '../../chat/reply-chat.ts'
 import type { Delivery, EncodeError, NativeDelivery, Settle, Settled } from '../../requests/delivery.ts'
 import { tokenCount } from '../../providers/report.ts'
-import type { Trace } from '../../requests/trace.ts'
+import type { RequestRecord } from '../../requests/request-record.ts'
 import { isObject, isText, type JsonObject } from '../../shared/json.ts'
 import { encodeNamedEvent, eventsIn } from '../../providers/upstream/sse.ts'
 import { outputFrom, withOrigin } from './carried-reasoning.ts'
@@ -15,22 +15,22 @@ interface NativeAnswers {
   head: ResponseHead
   keep: KeepResponse
   /** Says which provider answers. */
-  trace: Pick<Trace, 'provider'>
+  record: Pick<RequestRecord, 'provider'>
 }
 
 /**
  * Sends responses as their provider has written them, but for what is the gateway's own: the id, the turn
  * before, whether and where the response is stored, and the charge.
  */
-export function nativeAnswers (delivery: Delivery, answers: NativeAnswers): NativeDelivery {
+export function nativeAnswers (delivery: Delivery, responses: NativeAnswers): NativeDelivery {
   return {
     async json (headers, body, _text, settled) {
-      const response = ownResponse({ ...Object(body) }, answers, settled)
-      response.store = await answers.keep(response)
+      const response = ownResponse({ ...Object(body) }, responses, settled)
+      response.store = await responses.keep(response)
       return await delivery.json(headers, response, null)
     },
     async stream (headers, events, settle) {
-      const stream = new NativeStream(answers)
+      const stream = new NativeStream(responses)
       return await delivery.stream(headers, stream.relay(events, settle), error => stream.fail(error))
     }
   }
@@ -38,11 +38,11 @@ export function nativeAnswers (delivery: Delivery, answers: NativeAnswers): Nati
 
 /** A provider's response as one of this gateway. */
 function ownResponse (
-  received: JsonObject, { head, trace }: NativeAnswers, settled: Settled | null
+  received: JsonObject, { head, record }: NativeAnswers, settled: Settled | null
 ): ResponseObject {
   const { request } = head
   const own = beginResponse(head)
-  const output = outputFrom(received.output, trace.provider ?? '')
+  const output = outputFrom(received.output, record.provider ?? '')
   const ofGateway = {
     background: false,
     max_output_tokens: request.max_output_tokens ?? null,
@@ -118,8 +118,8 @@ class NativeStream {
   #sequence = -1
   #head: JsonObject = {}
 
-  constructor (answers: NativeAnswers) {
-    this.#answers = answers
+  constructor (responses: NativeAnswers) {
+    this.#answers = responses
   }
 
   async * relay (events: AsyncIterable<Uint8Array>, settle: Settle): AsyncGenerator<Uint8Array> {
@@ -147,7 +147,7 @@ class NativeStream {
 
   async #own (event: JsonObject, settled: Settled | null): Promise<JsonObject> {
     const { item, response } = event
-    const provider = this.#answers.trace.provider ?? ''
+    const provider = this.#answers.record.provider ?? ''
     if (typeof event.sequence_number === 'number') this.#sequence = event.sequence_number
     if (isObject(item)) {
       const own = withOrigin(item, provider)

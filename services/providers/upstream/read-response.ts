@@ -1,10 +1,10 @@
 import { setImmediate as afterOthers } from 'node:timers/promises'
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, placeOf, type JsonObject } from '../../shared/json.ts'
-import type { Exchange } from './exchange.ts'
+import type { UpstreamResponse } from './response.ts'
 
 /** A picture of 4K as PNG, in base64, is shorter. */
-export const maxAnswerBytes = 24 * 1024 * 1024
+export const maxResponseBytes = 24 * 1024 * 1024
 const maxErrorBytes = 256 * 1024
 
 /** Longer bodies are read in several turns of the event loop. */
@@ -14,7 +14,7 @@ const longBytes = 1024 * 1024
  * The body of an answer as text, for `parseAnswer`. Throws UpstreamError, also for JSON of more values than
  * may be parsed at once.
  */
-export async function readText (exchange: Exchange, limitBytes = maxAnswerBytes): Promise<string> {
+export async function readText (exchange: UpstreamResponse, limitBytes = maxResponseBytes): Promise<string> {
   return await toText(await exchange.read(limitBytes))
 }
 
@@ -30,15 +30,17 @@ export async function toText (bytes: Buffer): Promise<string> {
 }
 
 /** The body of an answer as one object. Throws UpstreamError. */
-export async function readObject (exchange: Exchange, limitBytes = maxAnswerBytes): Promise<JsonObject> {
-  return objectOf(await parseAnswer(await readText(exchange, limitBytes)))
+export async function readObject (
+  exchange: UpstreamResponse, limitBytes = maxResponseBytes
+): Promise<JsonObject> {
+  return objectOf(await parseResponse(await readText(exchange, limitBytes)))
 }
 
 /**
  * A whole body, which `readText` has read, as JSON; after a long one, other requests have their turn. Throws
  * UpstreamError.
  */
-export async function parseAnswer (text: string): Promise<unknown> {
+export async function parseResponse (text: string): Promise<unknown> {
   try {
     // Without a byte order mark, and megabytes of white space.
     const value: unknown = JSON.parse(text.trim())
@@ -95,9 +97,9 @@ export function objectOf (value: unknown): JsonObject {
 }
 
 /** The JSON body of an error answer; null when it is not JSON or cannot be read. */
-export async function readErrorBody (exchange: Exchange): Promise<unknown> {
+export async function readErrorBody (exchange: UpstreamResponse): Promise<unknown> {
   try {
-    return await parseAnswer(await readText(exchange, maxErrorBytes))
+    return await parseResponse(await readText(exchange, maxErrorBytes))
   } catch {
     return null
   }
@@ -125,7 +127,7 @@ const maxRetryAfterMs = 86_400_000
  * The delay in `retry-after`, in ms, at most a day. Source: RFC 9110 section 10.2.3, and OpenAI's
  * `retry-after-ms`.
  */
-export function retryAfterMsOf (headers: Exchange['headers']): number | undefined {
+export function retryAfterMsOf (headers: UpstreamResponse['headers']): number | undefined {
   const ms = Number(headers['retry-after-ms'])
   if (headers['retry-after-ms'] !== undefined && ms >= 0) return Math.min(ms, maxRetryAfterMs)
   const value = headers['retry-after']
@@ -134,7 +136,7 @@ export function retryAfterMsOf (headers: Exchange['headers']): number | undefine
   return Number.isNaN(delayMs) ? undefined : Math.min(Math.max(0, delayMs), maxRetryAfterMs)
 }
 
-export function isEventStream ({ headers }: Pick<Exchange, 'headers'>): boolean {
+export function isEventStream ({ headers }: Pick<UpstreamResponse, 'headers'>): boolean {
   const type = headers['content-type']
   return typeof type === 'string' && type.toLowerCase().startsWith('text/event-stream')
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { completionOf } from '../../../services/videos/answer.ts'
+import { completionOf } from '../../../services/videos/video-response.ts'
 import type { Job } from '../../../services/videos/job.ts'
 
 const video = {

@@ -4,7 +4,7 @@ import { MediaRejected, MediaUnavailable } from '../media/errors.ts'
 import { StoreUnavailable, type StoreProblem } from '../store/store.ts'
 import { fromUpstream } from './upstream-errors.ts'
 import { shownText } from '../shared/shown-text.ts'
-import { quote, toGatewayError, type SchemaError } from './validation.ts'
+import { quote, fromValidation, type SchemaError } from './validation.ts'
 
 /** What is needed of a request to say what was wrong with it. */
 export interface FailedRequest {
@@ -15,7 +15,7 @@ export interface FailedRequest {
 }
 
 /** The answer to the client for anything that was thrown while its request was served. */
-export function errorAnswer (error: unknown, request: FailedRequest = { headers: {} }): GatewayError {
+export function toGatewayError (error: unknown, request: FailedRequest = { headers: {} }): GatewayError {
   if (error instanceof GatewayError) return error
   if (error instanceof UpstreamError) return fromUpstream(error)
   if (error instanceof StoreUnavailable) {
@@ -28,9 +28,9 @@ export function errorAnswer (error: unknown, request: FailedRequest = { headers:
     return GatewayError.badGateway('What the provider made cannot be used.', { code: 'upstream_bad_reply', cause: error })
   }
   if (!isServerFault(error)) return GatewayError.internal(error)
-  if (error.validation !== undefined) return toGatewayError(error.validation, refusedPart(error, request))
-  const answer = answers.get(error.code)
-  if (answer !== undefined) return answer(request)
+  if (error.validation !== undefined) return fromValidation(error.validation, refusedPart(error, request))
+  const errorOfRequest = errorOfCode.get(error.code)
+  if (errorOfRequest !== undefined) return errorOfRequest(request)
   if (error.statusCode >= 500) return GatewayError.internal(error)
   return new GatewayError(error.statusCode, 'invalid_request_error', error.message)
 }
@@ -96,7 +96,7 @@ function refusedPart ({ validationContext }: ServerFault, request: FailedRequest
   }
 }
 
-const answers = new Map<string, (request: FailedRequest) => GatewayError>(Object.entries({
+const errorOfCode = new Map<string, (request: FailedRequest) => GatewayError>(Object.entries({
   FST_ERR_CTP_BODY_TOO_LARGE: () => new GatewayError(413, 'invalid_request_error',
     'The request body is larger than this gateway accepts.', { code: 'request_too_large' }),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: ({ headers }: FailedRequest) => {

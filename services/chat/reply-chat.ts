@@ -4,49 +4,49 @@ import type { EventStream } from '../providers/provider.ts'
 import { recordFinish, statedName, type StreamReport } from '../providers/report.ts'
 import { isAbandoned } from '../requests/attempt.ts'
 import { passing, type Settle, type Settled } from '../requests/delivery.ts'
-import type { Incoming } from '../requests/incoming.ts'
-import { headersOf } from '../requests/trace.ts'
+import type { Exchange } from '../requests/exchange.ts'
+import { headersOf } from '../requests/request-record.ts'
 import { isObject, type JsonObject } from '../shared/json.ts'
 import { usdFromNano, usdText } from '../shared/money.ts'
 import { doneEvent, encodeEvent, eventsIn } from '../providers/upstream/sse.ts'
-import type { Answer, AnyRequest } from './types.ts'
+import type { ChatOrText, AnyRequest } from './types.ts'
 
-type AnyIncoming = Incoming<AnyRequest>
+type AnyExchange = Exchange<AnyRequest>
 
 /**
  * Sends an answer. A whole one is settled before, so that the client finds it in its balance; a stream whose
  * client asked for usage is settled before its last chunk, which has the cost.
  */
-export async function deliverAnswer (incoming: AnyIncoming, answer: Answer, settle: Settle): Promise<void> {
-  const { request, delivery, trace } = incoming
-  const headers = headersOf(trace, answer.report.dropped)
-  if (answer.kind === 'json') {
-    recordFinish(answer.report, answer.body)
-    return await deliverWhole(incoming, answer, headers, await settle())
+export async function reply (exchange: AnyExchange, response: ChatOrText, settle: Settle): Promise<void> {
+  const { body, delivery, record } = exchange
+  const headers = headersOf(record, response.report.dropped)
+  if (response.kind === 'json') {
+    recordFinish(response.report, response.body)
+    return await deliverWhole(exchange, response, headers, await settle())
   }
-  if (answer.native === true) {
-    return await (delivery.native ?? passing(delivery)).stream(headers, answer.events, settle)
+  if (response.native === true) {
+    return await (delivery.native ?? passing(delivery)).stream(headers, response.events, settle)
   }
-  const settleLast = request.stream_options?.include_usage === true ? settle : null
-  const { report } = answer
-  if (answer.kind === 'chunks') {
-    return await delivery.stream(headers, encodeChunks(answer.chunks, report, settleLast))
+  const settleLast = body.stream_options?.include_usage === true ? settle : null
+  const { report } = response
+  if (response.kind === 'chunks') {
+    return await delivery.stream(headers, encodeChunks(response.chunks, report, settleLast))
   }
-  const { events } = answer
+  const { events } = response
   await delivery.stream(headers, settleLast === null ? events : withCostAtEnd(events, report, settleLast))
 }
 
 async function deliverWhole (
-  { delivery, signal }: AnyIncoming, answer: Extract<Answer, { kind: 'json' }>, headers: Record<string, string>,
+  { delivery, signal }: AnyExchange, response: Extract<ChatOrText, { kind: 'json' }>, headers: Record<string, string>,
   settled: Settled
 ): Promise<void> {
   if (isAbandoned(signal)) return
   const { costNano } = settled
   if (costNano !== null) headers['x-tollgate-cost'] = usdText(costNano)
-  if (answer.native === true) {
-    return await (delivery.native ?? passing(delivery)).json(headers, answer.body, answer.text, settled)
+  if (response.native === true) {
+    return await (delivery.native ?? passing(delivery)).json(headers, response.body, response.text, settled)
   }
-  const { body, text } = costNano === null ? answer : withCost(answer, costNano)
+  const { body, text } = costNano === null ? response : withCost(response, costNano)
   await delivery.json(headers, body, text)
 }
 

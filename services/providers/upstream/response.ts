@@ -3,7 +3,7 @@ import type { UpstreamError } from '../../shared/errors.ts'
 /** A pool of connections to one upstream. */
 export interface Connection {
   /** Resolves with the head of the answer. Throws UpstreamError. */
-  send (request: UpstreamRequest): Promise<Exchange>
+  send (request: UpstreamRequest): Promise<UpstreamResponse>
   close (): Promise<void>
 }
 
@@ -30,7 +30,7 @@ export function awaitedBy ({ stream }: { stream?: boolean | null }): Awaited {
 }
 
 /** One answer, whose body must be read, iterated, piped or cancelled. Methods throw UpstreamError. */
-export interface Exchange extends AsyncIterable<Buffer> {
+export interface UpstreamResponse extends AsyncIterable<Buffer> {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   /** The whole body; throws when it is longer than `limitBytes`. */

@@ -4,11 +4,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { clientLeft, whenClosed } from '../../services/requests/attempt.ts'
 import type { Delivery, EncodeError, Events, LongPollResponse } from '../../services/requests/delivery.ts'
-import type { Incoming } from '../../services/requests/incoming.ts'
-import { recordEnding } from '../../services/requests/trace.ts'
+import type { Exchange } from '../../services/requests/exchange.ts'
+import { recordEnding } from '../../services/requests/request-record.ts'
 import type { EventSink } from '../../services/providers/provider.ts'
 import { encodeEvent } from '../../services/providers/upstream/sse.ts'
-import { errorAnswer } from '../../services/http/error-answers.ts'
+import { toGatewayError } from '../../services/http/to-gateway-error.ts'
 import type { ActiveMember } from '../../services/shared/timers.ts'
 import type { Tags } from '../../services/billing/ledger/ledger.ts'
 import { createTagReader, tagsHeader } from '../../services/requests/tags.ts'
@@ -20,7 +20,7 @@ import { overloaded } from '../../services/http/load.ts'
 declare module 'fastify' {
   interface FastifyReply {
     /** This validated request as a use case takes it. Throws GatewayError 400 or 503. */
-    incoming<Body> (this: { request: { body: Body } }): Incoming<Body>
+    exchange<Body> (this: { request: { body: Body } }): Exchange<Body>
   }
 }
 
@@ -37,28 +37,28 @@ export default fp(async app => {
     if (names().length === 0) return null
     return readTags({ account, metadata: isObject(body) ? body.metadata : null, header: headers[tagsHeader] })
   }
-  app.decorateReply('incoming', function <Body> (this: ReplyWith<Body>): Incoming<Body> {
+  app.decorateReply('exchange', function <Body> (this: ReplyWith<Body>): Exchange<Body> {
     const { request, raw } = this
-    const { apiKey, body, trace } = request
+    const { apiKey, body, record } = request
     if (hasWebhook(body) && request.routeOptions.config.startsJobs !== true) throw noJobForWebhook()
-    trace.isStream = wantsStream(body)
-    if (trace.isStream && app.load.isFull('streams', request.keyLoad)) throw overloaded()
+    record.isStream = wantsStream(body)
+    if (record.isStream && app.load.isFull('streams', request.keyLoad)) throw overloaded()
     const options = readRequestOptions(request.headers)
     const abort = abortOnDisconnect(raw, app.running)
     return {
       ...options,
-      request: body,
-      text: request.jsonText,
+      body,
+      rawBody: request.jsonText,
       requestId: request.id,
       payer: { key: apiKey.id, chain: apiKey.chainAt(app.store.clock()), tags: tagsOf(request) },
       mayUse: model => apiKey.mayUse(model),
       signal: abort.signal,
       giveUp: reason => abort.abort(reason),
-      trace,
+      record,
       delivery: deliveryTo(this, abort.signal)
     }
   })
-}, { name: 'incoming', dependencies: ['store', 'models', 'auth', 'json-body', 'overload', 'trace', 'graceful-close'] })
+}, { name: 'exchange', dependencies: ['store', 'models', 'auth', 'json-body', 'overload', 'request-record', 'graceful-close'] })
 
 type ReplyWith<Body> = FastifyReply & { request: { body: Body } }
 
@@ -89,8 +89,8 @@ function abortOnDisconnect (response: ServerResponse, running: FastifyInstance['
 function deliveryTo (reply: FastifyReply, signal: AbortSignal): Delivery {
   return {
     json: (headers, body, text) => {
-      const { trace, routeOptions: { config: { passThrough = false } } } = reply.request
-      trace.firstByteAtMs = performance.now()
+      const { record, routeOptions: { config: { passThrough = false } } } = reply.request
+      record.firstByteAtMs = performance.now()
       reply.headers(headers).type('application/json; charset=utf-8').send(passThrough ? text ?? body : body)
     },
     stream: (headers, events, encodeError = openAiError) =>
@@ -121,7 +121,7 @@ async function sendEvents (
   raw.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders)
   const sink: EventSink = {
     write (bytes) {
-      request.trace.firstByteAtMs ??= performance.now()
+      request.record.firstByteAtMs ??= performance.now()
       return raw.write(bytes)
     },
     drained: () => once(raw, 'drain', { signal })
@@ -133,10 +133,10 @@ async function sendEvents (
     if (raw.destroyed) return
     // When it was the gateway that gave up, it said why.
     const failure: unknown = signal.aborted ? signal.reason : error
-    const answer = errorAnswer(failure)
-    request.trace.failure = answer
-    recordEnding(request.trace, failure, answer.code)
-    raw.write(encodeError(answer))
+    const gatewayError = toGatewayError(failure)
+    request.record.failure = gatewayError
+    recordEnding(request.record, failure, gatewayError.code)
+    raw.write(encodeError(gatewayError))
   }
   raw.end()
 }

@@ -2,7 +2,7 @@ import { isObject } from '../../shared/json.ts'
 import { eventsIn } from '../../providers/upstream/sse.ts'
 
 /** The text of an answer as it went to a client, whole or as an event stream; null if it has none. */
-export function answerText (kind: 'json' | 'events', bytes: Uint8Array): string | null {
+export function responseText (kind: 'json' | 'events', bytes: Uint8Array): string | null {
   if (kind === 'json') return textIn(JSON.parse(Buffer.from(bytes).toString()), 'message')
   let text = ''
   for (const { data } of eventsIn(Buffer.from(bytes))) {

@@ -2,17 +2,17 @@ import type { Job } from './job.ts'
 import type { JobRows } from './rows.ts'
 
 /** Called once, when the job has ended. */
-type Waiter = (job: Job) => void
-export type WaiterRegistry = ReturnType<typeof createWaiterRegistry>
+type JobSubscriber = (job: Job) => void
+export type JobSubscribers = ReturnType<typeof createJobSubscribers>
 
 /**
  * Creates the registry of the clients that wait on this node, whichever node runs their jobs. It polls the
  * database once per `watchMs` for all jobs that this node does not own.
  */
-export function createWaiterRegistry (
+export function createJobSubscribers (
   rows: JobRows, watchMs: number, owns: (id: string) => boolean, onError: (error: unknown) => void
 ) {
-  const waiting = new Map<string, Waiter[]>()
+  const waiting = new Map<string, JobSubscriber[]>()
   let stopped = false
   let timer: NodeJS.Timeout | null = null
 
@@ -37,11 +37,11 @@ export function createWaiterRegistry (
   }
 
   return {
-    add (id: string, waiter: Waiter): void {
+    add (id: string, waiter: JobSubscriber): void {
       waiting.set(id, [...waiting.get(id) ?? [], waiter])
       watch()
     },
-    remove (id: string, waiter: Waiter): void {
+    remove (id: string, waiter: JobSubscriber): void {
       const others = waiting.get(id)?.filter(one => one !== waiter) ?? []
       if (others.length === 0) waiting.delete(id)
       else waiting.set(id, others)

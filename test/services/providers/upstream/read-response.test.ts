@@ -1,5 +1,7 @@
 import t from 'tap'
-import { isEventStream, masked, objectOf, parseAnswer, retryAfterMsOf } from '../../../../services/providers/upstream/answer-body.ts'
+import {
+  isEventStream, masked, objectOf, parseResponse, retryAfterMsOf
+} from '../../../../services/providers/upstream/read-response.ts'
 import { thrown } from '../../../thrown.ts'
 
 t.test('retry-after is read as seconds, as a date and in ms', t => {
@@ -17,8 +19,8 @@ t.test('retry-after is read as seconds, as a date and in ms', t => {
 })
 
 t.test('a body must be JSON, and an object', async t => {
-  t.same(objectOf(await parseAnswer('{"a":1}')), { a: 1 })
-  await t.rejects(parseAnswer('{'), { kind: 'bad_reply', message: 'The provider\'s answer is not valid JSON.' })
+  t.same(objectOf(await parseResponse('{"a":1}')), { a: 1 })
+  await t.rejects(parseResponse('{'), { kind: 'bad_reply', message: 'The provider\'s answer is not valid JSON.' })
   for (const value of [[], null, 'x']) {
     t.match(thrown(() => objectOf(value)), { kind: 'bad_reply', message: 'The provider\'s answer is not a JSON object.' })
   }

@@ -22,9 +22,9 @@ export interface CallRecord {
 }
 
 /** What came of one request: written by the use case, read by logs and metrics. No prompt and no key. */
-export interface Trace {
+export interface RequestRecord {
   /** The model id the client asked for. */
-  asked: string | null
+  requestedModel: string | null
   /** The public id of the model that ran, the provider it ran at, and its name there. */
   model: string | null
   provider: string | null
@@ -62,25 +62,25 @@ export interface Trace {
 }
 
 /** Marks the work on a request as ended; nothing in the trace changes any more. */
-export function endTrace (trace: Trace): void {
-  trace.isOpen = false
-  for (const work of trace.onEnd.splice(0)) work()
+export function endRecord (record: RequestRecord): void {
+  record.isOpen = false
+  for (const work of record.onEnd.splice(0)) work()
 }
 
 /** Sets the candidate that answered, or the first one if none did. */
-export function setCandidate (trace: Trace, candidate: Candidate | undefined): void {
-  trace.model = candidate?.model.id ?? null
-  trace.provider = candidate?.provider.id ?? null
-  trace.upstreamModel = candidate?.deployment.model ?? null
+export function setCandidate (record: RequestRecord, candidate: Candidate | undefined): void {
+  record.model = candidate?.model.id ?? null
+  record.provider = candidate?.provider.id ?? null
+  record.upstreamModel = candidate?.deployment.model ?? null
 }
 
 /** Calls `work` when no use case works on the request any more: at once if none does. */
-export function afterWork (trace: Trace, work: () => void): void {
-  if (trace.isOpen) trace.onEnd.push(work)
+export function afterWork (record: RequestRecord, work: () => void): void {
+  if (record.isOpen) record.onEnd.push(work)
   else work()
 }
 
-export function createTrace (keepsWords = true): Trace {
+export function createRequestRecord (keepsWords = true): RequestRecord {
   return {
     calls: [],
     keepsWords,
@@ -88,7 +88,7 @@ export function createTrace (keepsWords = true): Trace {
     code: null,
     isStream: false,
     heldNano: null,
-    asked: null,
+    requestedModel: null,
     model: null,
     provider: null,
     upstreamModel: null,
@@ -106,18 +106,21 @@ export function createTrace (keepsWords = true): Trace {
   }
 }
 
-const maxAskedLength = 128
+const maxRequestedLength = 128
 
 /** The model id that the client sent, cut and redacted, as it can be any text. */
-export function askedIn ({ asked, model }: Pick<Trace, 'asked' | 'model'>): string | null {
-  return asked === null || asked === model ? asked : redacted(asked, maxAskedLength)
+export function requestedModelOf (
+  { requestedModel, model }: Pick<RequestRecord, 'requestedModel' | 'model'>
+): string | null {
+  if (requestedModel === null || requestedModel === model) return requestedModel
+  return redacted(requestedModel, maxRequestedLength)
 }
 
 const maxCalls = 20
 
 /** Records a call of a candidate that begins now. */
 export function recordCall (
-  trace: Trace, { provider, deployment }: Candidate, startedMs: number
+  record: RequestRecord, { provider, deployment }: Candidate, startedMs: number
 ): CallRecord {
   const call: CallRecord = {
     provider: provider.id,
@@ -129,17 +132,17 @@ export function recordCall (
     code: null,
     words: null
   }
-  if (trace.calls.length < maxCalls) trace.calls.push(call)
+  if (record.calls.length < maxCalls) record.calls.push(call)
   return call
 }
 
 /** Records that a call has failed, now. */
-export function recordCallFailure (call: CallRecord, error: unknown, trace: Trace): void {
+export function recordCallFailure (call: CallRecord, error: unknown, record: RequestRecord): void {
   call.endedMs = performance.now()
-  recordFailure(call, error, trace)
+  recordFailure(call, error, record)
 }
 
-function recordFailure (call: CallRecord, error: unknown, { keepsWords }: Trace): void {
+function recordFailure (call: CallRecord, error: unknown, { keepsWords }: RequestRecord): void {
   if (!(error instanceof UpstreamError)) return
   call.failure = error.kind
   call.status = error.details.status ?? call.status
@@ -148,13 +151,13 @@ function recordFailure (call: CallRecord, error: unknown, { keepsWords }: Trace)
 }
 
 /** Records the error that ended a request: `code` is what the client got. */
-export function recordEnding (trace: Trace, error: unknown, code: string | null): void {
-  trace.code = code
+export function recordEnding (record: RequestRecord, error: unknown, code: string | null): void {
+  record.code = code
   if (!(error instanceof UpstreamError)) return
-  trace.words = trace.keepsWords ? providerWords(error) : null
+  record.words = record.keepsWords ? providerWords(error) : null
   // A stream may break off after its call has begun well.
-  const last = trace.calls.at(-1)
-  if (last !== undefined && last.failure === null && error.kind !== 'aborted') recordFailure(last, error, trace)
+  const last = record.calls.at(-1)
+  if (last !== undefined && last.failure === null && error.kind !== 'aborted') recordFailure(last, error, record)
 }
 
 const maxNames = 32
@@ -164,15 +167,15 @@ const maxNames = 32
  * the number of upstream calls, the route of `auto`, the output limit that the gateway has set, and the names
  * of parameters that were dropped.
  */
-export function headersOf (trace: Trace, dropped: readonly string[]): Record<string, string> {
+export function headersOf (record: RequestRecord, dropped: readonly string[]): Record<string, string> {
   const headers: Record<string, string> = {
-    'x-tollgate-model': headerText(trace.model ?? ''),
-    'x-tollgate-provider': headerText(trace.provider ?? ''),
-    'x-tollgate-upstream-model': headerText(trace.upstreamModel ?? ''),
-    'x-tollgate-attempts': String(trace.attempts)
+    'x-tollgate-model': headerText(record.model ?? ''),
+    'x-tollgate-provider': headerText(record.provider ?? ''),
+    'x-tollgate-upstream-model': headerText(record.upstreamModel ?? ''),
+    'x-tollgate-attempts': String(record.attempts)
   }
-  if (trace.route !== null) headers['x-tollgate-route'] = trace.route
-  if (trace.maxTokens !== null) headers['x-tollgate-max-tokens'] = String(trace.maxTokens)
+  if (record.route !== null) headers['x-tollgate-route'] = record.route
+  if (record.maxTokens !== null) headers['x-tollgate-max-tokens'] = String(record.maxTokens)
   const names = namesOf(dropped)
   if (names.length > 0) headers['x-tollgate-dropped-params'] = names.join(', ')
   return headers

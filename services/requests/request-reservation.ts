@@ -21,10 +21,12 @@ export type Patience = Pick<Reservation, 'signal' | 'dueMs'>
 /** `fresh: false` for a charge that is looked up by the id of its hold; true by default. */
 type HoldOptions = Patience & Pick<Reservation, 'fresh'>
 
-export type RequestHolds = (payer: Payer, requestId: string, options?: HoldOptions) => RequestHold
+export type RequestReservations = (
+  payer: Payer, requestId: string, options?: HoldOptions
+) => RequestReservation
 
 /** Creates the factory of the holds of requests. */
-export function createRequestHolds (options: RequestHoldsOptions): RequestHolds {
+export function createRequestReservations (options: RequestHoldsOptions): RequestReservations {
   let watched: Promise<void> | null = null
 
   /** Holds that are written together share one promise; it gets one handler. */
@@ -35,7 +37,7 @@ export function createRequestHolds (options: RequestHoldsOptions): RequestHolds 
   }
 
   const context = { ...options, watch }
-  return (payer, requestId, options = {}) => new RequestHold(context, payer, requestId, options)
+  return (payer, requestId, options = {}) => new RequestReservation(context, payer, requestId, options)
 }
 
 type MaxPrice = Pick<Quote<never>, 'maxNano'>
@@ -49,7 +51,7 @@ interface HoldContext extends RequestHoldsOptions { watch: (written: Promise<voi
  * The money of one request. `cover` holds the most that the candidate about to be called may cost; `settle`
  * charges what it did cost; `end` releases what was not settled.
  */
-export class RequestHold {
+export class RequestReservation {
   readonly #context: HoldContext
   readonly #payer: Payer
   readonly #requestId: string
@@ -72,7 +74,7 @@ export class RequestHold {
    * price of two, and a failed attempt cannot be charged. Throws GatewayError 402 when the money does not
    * suffice, 429 while it is held for others; StoreUnavailable when the database cannot be reached.
    */
-  async cover (model: string, { maxNano }: MaxPrice): Promise<void> {
+  async reserve (model: string, { maxNano }: MaxPrice): Promise<void> {
     this.#release()
     this.#model = model
     const { ledger, newId } = this.#context
@@ -85,11 +87,13 @@ export class RequestHold {
    * Covers what `quote` returns. If that follows from the money of the account, which was spent meanwhile,
    * covers what it returns now. Throws like `cover`, and what `quote` throws.
    */
-  async coverQuote<Priced extends MaxPrice> (model: string, quote: () => Promise<Priced>): Promise<Priced> {
+  async reserveQuoted<Priced extends MaxPrice> (
+    model: string, quote: () => Promise<Priced>
+  ): Promise<Priced> {
     let quoted = await quote()
     for (let quotesLeft = maxQuotes - 1; ; quotesLeft--) {
       try {
-        await this.cover(model, quoted)
+        await this.reserve(model, quoted)
         return quoted
       } catch (error) {
         const isSpent = error instanceof GatewayError && error.status === 402
@@ -149,7 +153,7 @@ export class RequestHold {
   }
 
   /** Releases the hold unless it was settled. */
-  end (): void {
+  release (): void {
     if (this.#settled === null) this.#release()
     this.#settled ??= Promise.resolve(uncharged)
   }
@@ -185,7 +189,7 @@ export class RequestHold {
  * Holds the money of a job, which outlives its request: until `expiresAt` (ms since 1970) if no job follows,
  * else until the job ends it, see `JobHolds`. Null for a job that is free. Throws like `RequestHold.cover`.
  */
-export async function holdForJob (
+export async function reserveForJob (
   ledger: Pick<Ledger, 'reserve' | 'forget'>, { key, chain }: Payer,
   { id, maxNano, expiresAt, ...patience }: { id: string, maxNano: number, expiresAt: number } & Patience
 ): Promise<JobHold | null> {

@@ -9,7 +9,9 @@ import type { Job, JobFailure, JobVideo } from './job.ts'
 export interface Shown { video: JobVideo, url: string }
 
 /** The completion of a succeeded job: one address a line in `content`, and the details in `videos`. */
-export function completionOf (job: Job, shown: readonly Shown[], content: VideoSettings['content']): ChatCompletion {
+export function completionOf (
+  job: Job, shown: readonly Shown[], content: VideoSettings['content']
+): ChatCompletion {
   const lines = shown.map(({ url }) => written[content](url))
   return {
     ...headOf(job),
@@ -29,7 +31,9 @@ export function completionOf (job: Job, shown: readonly Shown[], content: VideoS
 }
 
 /** The completion for a failure after 200 was sent; it is valid, because clients parse any 200 as one. */
-export function failureOf (job: Pick<Job, 'id' | 'model' | 'createdAt'>, failure: JobFailure): ChatCompletion {
+export function failureOf (
+  job: Pick<Job, 'id' | 'model' | 'createdAt'>, failure: JobFailure
+): ChatCompletion {
   const { message, type, param, code, status } = failure
   const isModerated = status === 400 && (code === 'content_policy_violation' || code === 'moderation_blocked')
   return {

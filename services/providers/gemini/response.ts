@@ -12,7 +12,7 @@ import { usageOf } from './usage.ts'
 export type Head = Pick<ChatCompletion, 'id' | 'created' | 'model' | 'service_tier'>
 
 /** What is known of an answer before its first response. */
-export interface AnswerOptions {
+export interface ResponseOptions {
   /** The fallback for responses that name none. */
   model: string
   /** Calls are returned as `function_call`. */
@@ -23,7 +23,7 @@ export interface AnswerOptions {
 
 /** The head of an answer, from its first response. */
 export function responseHead (
-  { responseId, modelVersion, createTime }: JsonObject, { model, serviceTier }: AnswerOptions
+  { responseId, modelVersion, createTime }: JsonObject, { model, serviceTier }: ResponseOptions
 ): Head {
   const atMs = typeof createTime === 'string' ? Date.parse(createTime) : NaN
   return {
@@ -37,7 +37,7 @@ export function responseHead (
 type Choice = ChatCompletion['choices'][number]
 
 /** A whole response as a chat completion. Throws UpstreamError when it has no candidates. */
-export function toChatCompletion (response: JsonObject, options: AnswerOptions): ChatCompletion {
+export function toChatCompletion (response: JsonObject, options: ResponseOptions): ChatCompletion {
   const candidates = readCandidates(response)
   const refusal = promptRefusal(response)
   if (candidates.length === 0 && refusal === null) {
@@ -74,7 +74,9 @@ function choiceOf (candidate: CandidateContent, isLegacy: boolean): Choice {
 }
 
 /** Whether a candidate has no visible content. */
-export function isEmpty ({ text, calls, images }: Pick<CandidateContent, 'text' | 'calls' | 'images'>): boolean {
+export function isEmpty (
+  { text, calls, images }: Pick<CandidateContent, 'text' | 'calls' | 'images'>
+): boolean {
   return text === '' && calls.length === 0 && images.length === 0
 }
 

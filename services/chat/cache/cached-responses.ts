@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 
 /** An answer as it went to a client. */
-export interface CachedAnswer {
+export interface CachedResponse {
   kind: 'json' | 'events'
   bytes: Uint8Array
   headers: Record<string, string>
@@ -16,24 +16,24 @@ export interface CachedAnswer {
 }
 
 /** Answers in the memory of this process, with LRU eviction. */
-export type CachedAnswers = ReturnType<typeof createCachedAnswers>
+export type CachedResponses = ReturnType<typeof createCachedResponses>
 
 /** Memory of an entry besides its bytes, roughly. */
 const overheadBytes = 1024
 
 /** Creates a cache of at most `maxBytes`. No answer may take more than an eighth of it. */
-export function createCachedAnswers (maxBytes: number) {
-  const maxAnswerBytes = Math.floor(maxBytes / 8) - overheadBytes
-  const answers = new LRUCache<string, CachedAnswer>({
+export function createCachedResponses (maxBytes: number) {
+  const maxResponseBytes = Math.floor(maxBytes / 8) - overheadBytes
+  const responses = new LRUCache<string, CachedResponse>({
     maxSize: maxBytes,
     sizeCalculation: ({ bytes }) => bytes.byteLength + overheadBytes
   })
   return {
-    maxAnswerBytes,
-    get: (key: string): CachedAnswer | undefined => answers.get(key),
-    set (key: string, answer: CachedAnswer, ttlMs: number): void {
-      if (answer.bytes.byteLength <= maxAnswerBytes) answers.set(key, answer, { ttl: ttlMs })
+    maxAnswerBytes: maxResponseBytes,
+    get: (key: string): CachedResponse | undefined => responses.get(key),
+    set (key: string, response: CachedResponse, ttlMs: number): void {
+      if (response.bytes.byteLength <= maxResponseBytes) responses.set(key, response, { ttl: ttlMs })
     },
-    get bytes (): number { return answers.calculatedSize }
+    get bytes (): number { return responses.calculatedSize }
   }
 }

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import fp from 'fastify-plugin'
-import { createTrace, type Trace } from '../../services/requests/trace.ts'
+import { createRequestRecord, type RequestRecord } from '../../services/requests/request-record.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** What came of the request so far; use cases fill it in. */
-    trace: Trace
+    record: RequestRecord
   }
 }
 
@@ -24,10 +24,10 @@ export function requestIdOf ({ headers }: Pick<IncomingMessage, 'headers'>): str
 
 /** Gives each request its trace, and says its id on every response. */
 export default fp<{ keepsWords?: boolean }>(async (app, { keepsWords = true }) => {
-  app.decorateRequest('trace')
+  app.decorateRequest('record')
   app.addHook('onRequest', (request, reply, done) => {
-    request.trace = createTrace(keepsWords)
+    request.record = createRequestRecord(keepsWords)
     reply.header('x-request-id', request.id)
     done()
   })
-}, { name: 'trace' })
+}, { name: 'request-record' })
