@@ -5,7 +5,7 @@ import type { Dialect } from './dialects.ts'
 import { ToolCallStream } from './tool-calls.ts'
 import {
   choicesIn, finalReason, finishReasonOf, headOf, maxChoices, repairMessage, wholeUsage, wrongInResponse,
-  wrongInChoice, type ResponseHead
+  wrongInChoice, type CompletionHead
 } from './translate.ts'
 
 /** What a stream has to become. */
@@ -16,7 +16,7 @@ export interface StreamForm {
   /** The client did not ask for usage and must not see that the gateway did. */
   hideUsage: boolean
   /** The head of chunks that have none. */
-  fallback: ResponseHead
+  fallback: CompletionHead
   /** How many choices the client asked for. */
   choices: number
 }
@@ -36,7 +36,7 @@ interface OpenChoice {
  */
 export class StreamRepair {
   /** What all chunks have in common, once the first one has come. */
-  head: ResponseHead | null = null
+  head: CompletionHead | null = null
   readonly #form: StreamForm
   readonly #finishReasons: Map<number, string>
   readonly #isLegacy: boolean
