@@ -10,7 +10,6 @@ import { NowPage } from './pages/now.tsx'
 import { PlaygroundPage } from './pages/playground.tsx'
 import { ProvidersPage } from './pages/providers.tsx'
 import { RequestsPage } from './pages/requests.tsx'
-import { RoutingPage } from './pages/routing.tsx'
 import { StatementsPage } from './pages/statements.tsx'
 import { UsagePage } from './pages/usage.tsx'
 
@@ -39,7 +38,6 @@ export const pages: readonly ConsolePage[] = [
   { path: 'media', title: 'Media', letter: 'm', needs: 'read', forUsers: true, component: MediaPage },
   { path: 'jobs', title: 'Jobs', letter: 'b', needs: 'read', forUsers: true, component: JobsPage },
   { path: 'providers', title: 'Providers', letter: 'v', needs: 'read', forUsers: false, component: ProvidersPage },
-  { path: 'routing', title: 'Routing', letter: 't', needs: 'read', forUsers: true, component: RoutingPage },
   { path: 'alerts', title: 'Alerts', letter: 'l', needs: 'read', forUsers: false, component: AlertsPage },
   { path: 'audit', title: 'Audit', letter: 'd', needs: 'read', forUsers: false, component: AuditPage }
 ]

@@ -18,7 +18,6 @@ import postings from './postings.ts'
 import providers from './providers.ts'
 import reconciliation from './reconciliation.ts'
 import requests from './requests.ts'
-import routing from './routing.ts'
 import suspense from './suspense.ts'
 import usage from './usage.ts'
 
@@ -54,7 +53,7 @@ export default async function admin (app: FastifyInstance): Promise<void> {
   app.addHook('preSerialization', async ({ actor: { account } }, _reply, payload) =>
     account === null ? payload : forUsers(payload))
   const money = [accounts, postings, books, entries, holds, usage, reconciliation, ledger, suspense]
-  const all = [me, ...money, keys, requests, jobs, media, audit, alerts, providers, live, routing]
+  const all = [me, ...money, keys, requests, jobs, media, audit, alerts, providers, live]
   for (const routes of all) await app.register(routes)
 }
 

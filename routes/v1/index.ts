@@ -10,7 +10,6 @@ import models from './models.ts'
 import responses from './responses.ts'
 import responsesInputTokens from './responses-input-tokens.ts'
 import storedResponses from './stored-responses.ts'
-import routingComparisons from './routing-comparisons.ts'
 import routingDecisions from './routing-decisions.ts'
 import routingFeedback from './routing-feedback.ts'
 import createVideo from './videos.ts'
@@ -35,7 +34,6 @@ const v1: FastifyPluginAsync = async app => {
     await keyed.register(videoContent)
     await keyed.register(dashboardBilling)
     await keyed.register(routingDecisions)
-    await keyed.register(routingComparisons)
   })
   await app.register(async keyed => {
     wantKey(keyed, sayRequestId, keyed.takeApiKey)

@@ -82,22 +82,6 @@ export const RoutingDecision = Type.Object({
 })
 export type RoutingDecision = Static<typeof RoutingDecision>
 
-/** Body of `POST /v1/routing/comparisons`: the same without a model, because every policy is asked. */
-export const RoutingComparisonQuestion = Type.Omit(RoutingQuestion, ['model'], open)
-export type RoutingComparisonQuestion = Static<typeof RoutingComparisonQuestion>
-
-/** What each policy would do with one request. */
-export const RoutingComparison = Type.Object({
-  object: Type.Literal('routing.comparison'),
-  decisions: Type.Array(Type.Object({
-    policy: Type.String({ examples: ['auto'] }),
-    decision: Nullable(RoutingDecision),
-    /** What a request to this policy would be refused with; null if it has a decision. */
-    error: Nullable(Type.Object({ message: Type.String(), code: Nullable(Type.String()) }))
-  }))
-}, open)
-export type RoutingComparison = Static<typeof RoutingComparison>
-
 /** Body of `POST /v1/routing/feedback`. */
 export const RoutingFeedback = Type.Object({
   id: Type.String({ minLength: 1, maxLength: 256, description: 'The `x-request-id` of the answer.' }),

@@ -22,8 +22,6 @@ export interface Router {
    * qualifies.
    */
   decide (routing: RoutingRequest): RouterDecision
-  /** The ids of all policies, `auto` first. */
-  policies (): string[]
   /** Makes `model`, which answered, the sticky model of the conversation. */
   stick (decision: RouterDecision, model: string): void
   /** Removes the sticky model of the conversation after it failed. */
@@ -142,10 +140,6 @@ export function createRouter (
 
   return {
     decide,
-    policies () {
-      const { weights } = analyzer ??= createAnalyzer()
-      return [...poolOf(weights).policies.keys()].sort()
-    },
     stick ({ conversation, ranked }, model) {
       const quality = ranked.find(({ id }) => id === model)?.quality
       if (quality !== undefined) stickyModels.set(conversation, { model, quality })

@@ -82,19 +82,6 @@ t.test('jobs: cancelling needs the id', { skip }, async t => {
   t.same(errors, [])
 })
 
-t.test('routing: every policy side by side', { skip }, async t => {
-  const { signIn, open, page, errors, key } = await openConsole(t)
-  await signIn(key)
-  await open('/routing')
-  await page.getByLabel('Prompt').fill('Prove that there are infinitely many primes.')
-  await page.getByRole('button', { name: 'Compare' }).click()
-  for (const policy of ['auto', 'auto:cost', 'auto:quality', 'auto:speed']) {
-    await page.getByRole('region', { name: `Candidates of ${policy}`, exact: true }).getByRole('row').nth(1).waitFor()
-  }
-  t.same(await findingsOf(page), [])
-  t.same(errors, [])
-})
-
 t.test('a role without the right to a page is told so', { skip }, async t => {
   const { signIn, open, page, errors, key } = await openConsole(t)
   await signIn(key)

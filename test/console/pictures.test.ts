@@ -70,14 +70,6 @@ const views: readonly View[] = [
   { name: 'jobs', path: () => '/jobs' },
   { name: 'job', path: ({ job }) => `/jobs/${job}` },
   { name: 'providers', path: () => '/providers' },
-  {
-    name: 'routing',
-    path: () => '/routing',
-    act: async stand => {
-      await prompt(stand)
-      await stand.page.getByRole('region', { name: 'Candidates of auto', exact: true }).waitFor()
-    }
-  },
   { name: 'alerts', path: () => '/alerts' },
   { name: 'audit', path: () => '/audit' },
   {

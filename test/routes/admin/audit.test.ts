@@ -41,7 +41,7 @@ const changes: Record<string, (scene: Scene) => Request> = {
 }
 
 /** Routes that change nothing, although their method is not GET. */
-const readers = ['POST /ledger/check', 'POST /routing/comparisons']
+const readers = ['POST /ledger/check']
 
 async function sceneOf (gateway: AdminGateway): Promise<Scene> {
   const { app, ask } = gateway

@@ -47,7 +47,6 @@ const mayUse: Record<string, readonly string[]> = {
   'GET /media': ['operator', 'finance', 'viewer'],
   'GET /providers': ['operator', 'finance', 'viewer'],
   'POST /providers/{id}/probe': ['operator'],
-  'POST /routing/comparisons': ['operator', 'finance', 'viewer'],
   'GET /live': ['operator', 'finance', 'viewer'],
   'GET /alerts': ['operator', 'finance', 'viewer'],
   'GET /audit': ['operator', 'finance', 'viewer']
