@@ -3,7 +3,6 @@ import { createAutoModel } from '../../services/chat/auto-model.ts'
 import { createCachedResponses } from '../../services/chat/cache/cached-responses.ts'
 import { createCachedChat } from '../../services/chat/cache/cached-chat.ts'
 import { createChat } from '../../services/chat/serve-chat.ts'
-import { createShadow } from '../../services/chat/shadow/shadow.ts'
 import type { Chat } from '../../services/chat/types.ts'
 import { createAbandonedCalls } from '../../services/requests/attempt.ts'
 import { usdFromNano } from '../../services/shared/money.ts'
@@ -24,17 +23,6 @@ export default fp<{ cacheBytes: number }>(async (app, { cacheBytes }) => {
     () => drains.count)
   counter({ name: 'abandoned_cost_usd_total', help: 'Charges for answers whose client had disconnected, in US dollars.' },
     () => abandonedNano / 1e9)
-  const shadow = createShadow({
-    chat: () => chat,
-    router: app.router,
-    feedback: app.routingFeedback,
-    settings: () => app.models.config().routing.shadow,
-    async payerOf (key) {
-      const { id, chainAt, mayUse } = await app.keys.authenticate(key)
-      return { payer: { key: id, chain: chainAt(app.store.clock()) }, mayUse }
-    },
-    onError: (id, err) => app.log.warn({ reqId: id, err }, 'a shadow comparison failed')
-  })
   const chat: Chat = createChat({
     ...app.requests,
     drains,
@@ -45,14 +33,12 @@ export default fp<{ cacheBytes: number }>(async (app, { cacheBytes }) => {
     },
     ledger: app.ledger,
     config: app.models.config,
-    autoModel: createAutoModel(app.router, app.routingFeedback, app.ledger),
-    observe: shadow.observe
+    autoModel: createAutoModel(app.router, app.routingFeedback, app.ledger)
   })
   const { resolve } = app.requests.catalogue
   app.decorate('chat', cacheBytes === 0
     ? chat
     : createCachedChat({ chat, answers: createCachedResponses(cacheBytes), resolve }))
-  app.addHook('preClose', async () => { await shadow.stop() })
   // Before the connections and the ledger are closed.
   app.addHook('onClose', async () => { await chat.idle() })
 }, { name: 'chat', dependencies: ['requests', 'models', 'auth', 'store', 'ledger', 'routing', 'metrics', 'graceful-close'] })

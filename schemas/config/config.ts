@@ -6,7 +6,6 @@ import { flag, strict, usd, type Parsed } from './fields.ts'
 import { ModelEntry } from './models.ts'
 import { ProviderEntry } from './providers.ts'
 import { BreakerEntry, RequestsEntry } from './requests.ts'
-import { RoutingBlock } from './routing.ts'
 import { UsageBlock } from './usage.ts'
 import { VideoBlock } from './video.ts'
 
@@ -50,7 +49,6 @@ export const GatewayFile = Type.Object({
   requests: RequestsEntry,
   breaker: BreakerEntry,
   video: VideoBlock,
-  routing: RoutingBlock,
   usage: UsageBlock,
   alerts: AlertsBlock,
   console: ConsoleBlock

@@ -17,7 +17,7 @@ import type { ChatOrText, AnyRequest, Chat, ChatOptions, Way } from './types.ts'
 
 /** Creates the use case: plan, reserve, call the next deployment until one answers, reply, settle. */
 export function createChat (options: ChatOptions): Chat {
-  const { catalogue, ledger, holds, autoModel, observe, drains, random = Math.random } = options
+  const { catalogue, ledger, holds, autoModel, drains, random = Math.random } = options
   const lengths = createAnswerLengths()
   let running = 0
   let onIdle = (): void => {}
@@ -36,10 +36,9 @@ export function createChat (options: ChatOptions): Chat {
     received: Exchange<Request>, { ask: callProvider, native }: Way<Request>, callSignal: AbortSignal
   ): Promise<void> {
     const { requests: limits } = options.config()
-    const { body: { model: asked, stream }, requestId, payer, clientRetries, signal, record } = received
-    record.requestedModel = asked
-    const given = isPolicy(asked) && observe !== undefined ? observe(received) : received
-    const planned = await planChat(given, native, { catalogue, autoModel, limits })
+    const { body: { model: requestedModel, stream }, requestId, payer, clientRetries, signal, record } = received
+    record.requestedModel = requestedModel
+    const planned = await planChat(received, native, { catalogue, autoModel, limits })
     const { exchange, auto, plan } = planned
     const deadline = new RequestDeadline(received, limits)
     const hold = holds(payer, requestId, { signal, dueMs: deadline.dueMs })

@@ -56,8 +56,6 @@ export interface ChatOptions {
   ledger: Pick<Ledger, 'means'>
   holds: RequestReservations
   autoModel: AutoModel
-  /** Receives requests to a policy before they are served; it may listen to the answer. */
-  observe?: <Request extends AnyRequest>(exchange: Exchange<Request>) => Exchange<Request>
   drains: AbandonedCalls
   /** Receives every call that failed, also when another one then succeeds. */
   onFailure: (requestId: string, candidate: Candidate, error: UpstreamError) => void

@@ -2,7 +2,6 @@ import { Value } from '@sinclair/typebox/value'
 import { AlertsBlock } from '../../schemas/config/alerts.ts'
 import { ConsoleBlock } from '../../schemas/config/console.ts'
 import { BreakerEntry, RequestsEntry } from '../../schemas/config/requests.ts'
-import { RoutingBlock } from '../../schemas/config/routing.ts'
 import { UsageBlock } from '../../schemas/config/usage.ts'
 import { VideoBlock } from '../../schemas/config/video.ts'
 import { toParsed } from './read/to-parsed.ts'
@@ -11,14 +10,12 @@ import { toParsed } from './read/to-parsed.ts'
 export const requestsDefaults = toParsed(RequestsEntry, Value.Default(RequestsEntry, {}))
 export const breakerDefaults = toParsed(BreakerEntry, Value.Default(BreakerEntry, {}))
 export const videoDefaults = toParsed(VideoBlock, Value.Default(VideoBlock, {}))
-export const routingDefaults = toParsed(RoutingBlock, Value.Default(RoutingBlock, {}))
 export const usageDefaults = toParsed(UsageBlock, Value.Default(UsageBlock, {}))
 export const alertDefaults = toParsed(AlertsBlock, Value.Default(AlertsBlock, {}))
 export const blockDefaults = {
   requests: requestsDefaults,
   breaker: breakerDefaults,
   video: videoDefaults,
-  routing: routingDefaults,
   usage: usageDefaults,
   alerts: alertDefaults,
   console: toParsed(ConsoleBlock, Value.Default(ConsoleBlock, {}))

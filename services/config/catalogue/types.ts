@@ -6,7 +6,6 @@ import type { ImagePrice, SizeRange } from '../../../schemas/config/images.ts'
 import type { Capabilities, DeploymentPlacement, Domain, ModelEntry } from '../../../schemas/config/models.ts'
 import type { ProviderConfig, TimeoutsMs } from '../../../schemas/config/providers.ts'
 import type { BreakerConfig, RequestsConfig } from '../../../schemas/config/requests.ts'
-import type { RoutingSettings } from '../../../schemas/config/routing.ts'
 import type { UsageSettings } from '../../../schemas/config/usage.ts'
 import type { VideoAbilities, VideoSettings } from '../../../schemas/config/video.ts'
 
@@ -23,7 +22,6 @@ export interface GatewayConfig {
   requests: RequestsConfig
   breaker: BreakerConfig
   video: VideoSettings
-  routing: RoutingSettings
   usage: UsageSettings
   alerts: AlertSettings
   console: ConsoleSettings

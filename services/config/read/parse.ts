@@ -1,7 +1,6 @@
 import { AlertsBlock } from '../../../schemas/config/alerts.ts'
 import { ConsoleBlock } from '../../../schemas/config/console.ts'
 import { BreakerEntry, RequestsEntry } from '../../../schemas/config/requests.ts'
-import { RoutingBlock } from '../../../schemas/config/routing.ts'
 import { UsageBlock } from '../../../schemas/config/usage.ts'
 import { VideoBlock } from '../../../schemas/config/video.ts'
 import type { GatewayConfig, ModelConfig, ProviderConfig } from '../catalogue/types.ts'
@@ -37,7 +36,6 @@ export function parseConfig (text: string, env: NodeJS.ProcessEnv, source = 'gat
     requests: toParsed(RequestsEntry, file.requests),
     breaker: toParsed(BreakerEntry, file.breaker),
     video: toParsed(VideoBlock, file.video),
-    routing: toParsed(RoutingBlock, file.routing),
     usage: toParsed(UsageBlock, file.usage),
     alerts,
     console: toParsed(ConsoleBlock, file.console)

@@ -6,7 +6,6 @@ import { GatewayFile, PolicyEntry } from '../../../schemas/config/config.ts'
 import { ModelEntry } from '../../../schemas/config/models.ts'
 import { ProviderEntry } from '../../../schemas/config/providers.ts'
 import { BreakerEntry, RequestsEntry } from '../../../schemas/config/requests.ts'
-import { RoutingBlock } from '../../../schemas/config/routing.ts'
 import { UsageBlock } from '../../../schemas/config/usage.ts'
 import { VideoBlock } from '../../../schemas/config/video.ts'
 import { explainError } from './explain-error.ts'
@@ -31,7 +30,6 @@ export interface CheckedFile {
   requests: Static<typeof RequestsEntry>
   breaker: Static<typeof BreakerEntry>
   video: Static<typeof VideoBlock>
-  routing: Static<typeof RoutingBlock>
   usage: Static<typeof UsageBlock>
   alerts: Static<typeof AlertsBlock>
   console: Static<typeof ConsoleBlock>
@@ -58,7 +56,6 @@ export function checkStructure (document: YamlDocument): CheckedFile {
     requests: section('requests', RequestsEntry, file),
     breaker: section('breaker', BreakerEntry, file),
     video: section('video', VideoBlock, file),
-    routing: section('routing', RoutingBlock, file),
     usage: section('usage', UsageBlock, file),
     alerts: section('alerts', AlertsBlock, file),
     console: section('console', ConsoleBlock, file)
