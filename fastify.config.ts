@@ -141,7 +141,7 @@ function pluginsOf (
     withOptions(gateway.requestSummary, {}),
     withOptions(gateway.responses, settings.responses),
     withOptions(gateway.routeTable, {}),
-    withOptions(gateway.routing, { keepFeedbackMs: settings.requestLog.keepMs }),
+    withOptions(gateway.routing, {}),
     ...alternative === null ? [] : [withOptions(gateway.secondAddress, { ...alternative, maxConnections })],
     withOptions(gateway.secrets, settings.secretKeys),
     withOptions(gateway.sessions, { publicBaseUrl }),

@@ -3,8 +3,6 @@ import { InvalidArgumentError, type Command } from 'commander'
 import type { ChatCompletionRequest } from '../schemas/openai/chat-completions.ts'
 import type { RoutingDecision } from '../schemas/openai/routing.ts'
 import { readSettings } from '../services/config/settings/settings.ts'
-import type { Administration } from '../services/operations/admin/administration.ts'
-import type { FeedbackTraining } from '../services/operations/admin/routing-feedback.ts'
 import type { Column } from '../services/operations/admin/format/columns.ts'
 import { toTable } from '../services/operations/admin/format/table.ts'
 import { parseList, withJson } from './options.ts'
@@ -14,7 +12,7 @@ interface ExplainOptions extends JsonOption {
   policy: string, body?: ChatCompletionRequest, candidates?: string[], url?: string, key?: string
 }
 
-/** Adds `route explain` and `route train`. */
+/** Adds `route explain`. */
 export function addRouteCommands (program: Command, session: Session, env: NodeJS.ProcessEnv): void {
   const route = program.command('route').description('inspect how `auto` chooses a model')
 
@@ -31,16 +29,6 @@ export function addRouteCommands (program: Command, session: Session, env: NodeJ
       const request = { ...body ?? { messages: [{ role: 'user' as const, content: text ?? '' }] }, model: policy }
       const decision = await askGateway({ url, key }, { ...request, candidates }, env)
       session.print(options, decision, () => report(decision))
-    })
-
-  withJson(route.command('train'))
-    .description('learn corrections from feedback; prints the error on held-back feedback before and after')
-    .option('--apply', 'apply the corrections on all gateways of this database')
-    .action(async ({ apply = false, ...options }: JsonOption & { apply?: boolean }) => {
-      const { trainOnFeedback } = await import('../services/operations/admin/routing-feedback.ts')
-      const train = (administration: Administration) =>
-        trainOnFeedback(administration, apply, administration.store.clock())
-      await session.show(options, train, trainingReport)
     })
 }
 
@@ -104,25 +92,4 @@ const candidateColumns: Column<RoutingDecision['candidates'][number]>[] = [
   { name: 'ms', numeric: true, cell: ({ latency_ms: ms }) => ms?.toFixed(0) ?? '' },
   { name: 'score', numeric: true, cell: ({ score }) => score?.toFixed(3) ?? '' },
   { name: 'excluded by', cell: ({ excluded_by: constraint }) => constraint ?? '' }
-]
-
-function trainingReport (training: FeedbackTraining): string {
-  const { learned_from: count, held_back: heldBack, before, after, offsets, applied } = training
-  const errors = [{ name: 'before', ...before }, { name: 'after', ...after }]
-  const end = applied ? 'Applied.' : 'Not applied; add --apply to do so.'
-  return `Learned from ${count} scores. The error on ${heldBack} scores held back:\n\n${toTable(errorColumns, errors)}\n` +
-    `${toTable(offsetColumns, offsets)}\n${end}\n`
-}
-
-const errorColumns: Column<FeedbackTraining['before'] & { name: string }>[] = [
-  { name: '', cell: ({ name }) => name },
-  { name: 'squared error', numeric: true, cell: ({ squared }) => squared.toFixed(4) },
-  { name: 'log loss', numeric: true, cell: ({ log_loss: logLoss }) => logLoss.toFixed(4) }
-]
-
-const offsetColumns: Column<FeedbackTraining['offsets'][number]>[] = [
-  { name: 'model', cell: ({ model }) => model },
-  { name: 'domain', cell: ({ domain }) => domain },
-  { name: 'scores', numeric: true, cell: ({ scores }) => String(scores) },
-  { name: 'log-odds', numeric: true, cell: ({ log_odds: logOdds }) => logOdds.toFixed(3) }
 ]

@@ -14,7 +14,6 @@ export const requestExamples: Readonly<Record<string, object>> = {
   postImagesGenerations: { model: 'sandbox-image', prompt: 'A lighthouse at dusk', size: '1024x1024' },
   postVideos: { model: 'sandbox-video', prompt: 'Waves break on a pier', seconds: '4', size: '1280x720' },
   postRoutingDecisions: { model: 'auto', messages },
-  postRoutingFeedback: { id: 'the x-request-id of an answer', score: 1 },
   postAdminAccounts: { id: 'team-search', name: 'Search team' },
   patchAdminAccountsId: { name: 'Search and ranking' },
   postAdminAccountsIdFreeze: { reason: 'Unpaid invoice' },

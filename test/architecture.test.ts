@@ -28,7 +28,7 @@ const serviceFolders: Record<string, string[]> = {
   billing: ['config', 'providers', 'store', 'shared'],
   keys: ['billing', 'store', 'shared'],
   models: ['config', 'providers', 'store', 'shared'],
-  routing: ['billing', 'config', 'store', 'shared'],
+  routing: ['billing', 'config', 'shared'],
   requests: ['billing', 'config', 'keys', 'models', 'providers', 'store', 'shared'],
   http: ['config', 'keys', 'media', 'store', 'shared'],
   chat: ['billing', 'config', 'providers', 'requests', 'routing', 'shared'],
@@ -36,7 +36,7 @@ const serviceFolders: Record<string, string[]> = {
   videos: ['billing', 'config', 'http', 'media', 'models', 'providers', 'requests', 'store', 'shared'],
   apis: ['billing', 'chat', 'config', 'http', 'media', 'providers', 'requests', 'store', 'videos', 'shared'],
   operations: [
-    'billing', 'config', 'http', 'keys', 'media', 'models', 'requests', 'routing', 'store', 'videos', 'shared'
+    'billing', 'config', 'http', 'keys', 'media', 'models', 'requests', 'store', 'videos', 'shared'
   ]
 }
 

@@ -33,7 +33,7 @@ export default fp<{ cacheBytes: number }>(async (app, { cacheBytes }) => {
     },
     ledger: app.ledger,
     config: app.models.config,
-    autoModel: createAutoModel(app.router, app.routingFeedback, app.ledger)
+    autoModel: createAutoModel(app.router, app.ledger)
   })
   const { resolve } = app.requests.catalogue
   app.decorate('chat', cacheBytes === 0

@@ -11,7 +11,6 @@ import responses from './responses.ts'
 import responsesInputTokens from './responses-input-tokens.ts'
 import storedResponses from './stored-responses.ts'
 import routingDecisions from './routing-decisions.ts'
-import routingFeedback from './routing-feedback.ts'
 import createVideo from './videos.ts'
 import videoContent from './videos-content.ts'
 import videosById from './videos-by-id.ts'
@@ -28,7 +27,6 @@ const v1: FastifyPluginAsync = async app => {
       await working.register(responsesInputTokens)
       await working.register(imagesGenerations)
       await working.register(createVideo)
-      await working.register(routingFeedback)
     })
     await keyed.register(videosById)
     await keyed.register(videoContent)

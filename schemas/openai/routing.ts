@@ -81,19 +81,3 @@ export const RoutingDecision = Type.Object({
   }]
 })
 export type RoutingDecision = Static<typeof RoutingDecision>
-
-/** Body of `POST /v1/routing/feedback`. */
-export const RoutingFeedback = Type.Object({
-  id: Type.String({ minLength: 1, maxLength: 256, description: 'The `x-request-id` of the answer.' }),
-  score: Type.Number({
-    minimum: 0, maximum: 1, description: 'How good the answer was: 0 useless, 1 perfect.'
-  })
-})
-export type RoutingFeedback = Static<typeof RoutingFeedback>
-
-export const RoutingFeedbackStored = Type.Object({
-  object: Type.Literal('routing.feedback'),
-  id: Type.String({ examples: ['req_8c6eeccec17b47a800000005'] }),
-  score: Type.Number({ examples: [1] })
-}, open)
-export type RoutingFeedbackStored = Static<typeof RoutingFeedbackStored>

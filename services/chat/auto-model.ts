@@ -4,7 +4,6 @@ import type { ModelConfig } from '../config/catalogue/types.ts'
 import type { Ledger } from '../billing/ledger/ledger.ts'
 import type { Exchange } from '../requests/exchange.ts'
 import { routeHeader } from '../routing/describe.ts'
-import type { FeedbackStore } from '../routing/feedback/store-feedback.ts'
 import type { Router } from '../routing/router.ts'
 import type { RouterDecision } from '../routing/types.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
@@ -20,9 +19,7 @@ export type AutoModel = ReturnType<typeof createAutoModel>
 const maxFallbacks = 7
 
 /** Creates an `AutoModel` that selects among the models that the key may use and its accounts can pay. */
-export function createAutoModel (
-  router: Router, feedback: FeedbackStore, ledger: Pick<Ledger, 'means'>
-) {
+export function createAutoModel (router: Router, ledger: Pick<Ledger, 'means'>) {
   return {
     /**
      * Returns a model and its fallbacks; `isResponse`: the request came to the Responses API. Throws
@@ -30,7 +27,7 @@ export function createAutoModel (
      * unknown policy.
      */
     async select (exchange: Exchange<ChatCompletionRequest | CompletionRequest>, isResponse = false) {
-      const { body, rawBody, requestId, payer, mayUse, conversation } = exchange
+      const { body, rawBody, payer, mayUse, conversation } = exchange
       const { availableNano } = await leastMeans(ledger, payer.chain)
       const decision = router.decide({
         request: 'messages' in body ? body : toRoutedChat(body),
@@ -54,10 +51,6 @@ export function createAutoModel (
         /** Makes the model that answered sticky; returns the value of `x-tollgate-route`. */
         answered (model: string): string {
           router.stick(decision, model)
-          const expected = decision.ranked.find(({ id }) => id === model)?.quality
-          if (expected !== undefined) {
-            feedback.recordRouted(requestId, { key: payer.key, model, domain: decision.domain, expected })
-          }
           return routeHeader(decision, model)
         },
         /** Removes the sticky model, because none answered; returns what the client gets for the failure. */

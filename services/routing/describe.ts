@@ -30,12 +30,6 @@ export function routeHeader (decision: RouterDecision, answeredBy: string): stri
   ).join(', ')
 }
 
-/** Parses the domain and estimated quality of a route header; null for any other text. */
-export function parseRouteHeader (header: string): { domain: string, expected: number } | null {
-  const [, quality, domain] = /, quality=([\d.]+),.* domain=(\w+)$/.exec(header) ?? []
-  return quality === undefined || domain === undefined ? null : { domain, expected: Number(quality) }
-}
-
 function quoted (text: string): string {
   return `"${headerText(text).replace(/["\\]/g, '\\$&')}"`
 }

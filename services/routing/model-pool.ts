@@ -3,9 +3,8 @@ import type { ModelConfig, PolicyConfig } from '../config/catalogue/types.ts'
 import { compileGlob } from '../shared/glob.ts'
 import { tokenPriceOf, type TokenPrice } from '../billing/token-price.ts'
 import { createProfile, type ModelProfile } from './scoring/profile.ts'
-import { domains, type RouterWeights } from './scoring/weights.ts'
+import type { RouterWeights } from './scoring/weights.ts'
 import type { RoutingPolicy } from './types.ts'
-import type { FeedbackOffsets } from './feedback/types.ts'
 
 /** A model with its profile and prices, computed once per configuration. */
 export interface PoolModel {
@@ -27,19 +26,18 @@ export interface ModelPool {
 interface PoolSource {
   models: readonly ModelConfig[]
   policies: readonly PolicyConfig[]
-  offsets: FeedbackOffsets
   /** Whether a provider answers with canned text. */
   isSandbox: (provider: string) => boolean
 }
 
 /** Prepares the models and policies of a configuration, so that a decision only compares numbers. */
 export function createModelPool (
-  { models, policies, offsets: { byModel }, isSandbox }: PoolSource, weights: RouterWeights
+  { models, policies, isSandbox }: PoolSource, weights: RouterWeights
 ): ModelPool {
   const deployments = models.flatMap(({ deployments }) => deployments)
   const names = new Set(deployments.map(({ provider, model }) => `${provider}/${model}`))
   const prepared = models.map(model => ({
-    ...toPoolModel(model, weights, byModel.get(model.id)),
+    ...toPoolModel(model, weights),
     fitness: fitnessOf(model, names, isSandbox)
   }))
   return {
@@ -49,16 +47,12 @@ export function createModelPool (
   }
 }
 
-function toPoolModel (
-  model: ModelConfig, weights: RouterWeights, offsets: ReadonlyMap<string, number> | undefined
-): Omit<PoolModel, 'fitness'> {
+function toPoolModel (model: ModelConfig, weights: RouterWeights): Omit<PoolModel, 'fitness'> {
   const names = [model.id, ...model.deployments.map(({ model }) => model)]
   const prices = model.deployments.map(({ price }) => price ?? model.price)
     .filter(price => price !== null && price.inputPico !== null && price.outputPico !== null)
     .map(price => tokenPriceOf({ id: model.id, price }))
-  const profile = createProfile({ ...model, names }, weights)
-  if (offsets !== undefined) profile.offsets = Float32Array.from(domains, domain => offsets.get(domain) ?? 0)
-  return { model, profile, prices }
+  return { model, profile: createProfile({ ...model, names }, weights), prices }
 }
 
 /** A policy whose ranks are computed on first use. */

@@ -13,7 +13,6 @@ import { createTextAnalyzer } from './scoring/analyze-text.ts'
 import { loadWeights, type RouterWeights } from './scoring/weights.ts'
 import { createStickyModels, stick, type StickyModels } from './sticky.ts'
 import type { DeploymentStates, RoutingRequest, RouterDecision } from './types.ts'
-import type { FeedbackOffsets } from './feedback/types.ts'
 
 export interface Router {
   /**
@@ -35,7 +34,6 @@ export interface RoutingCatalogue {
   policies (): readonly PolicyConfig[]
   /** Returns the public id of the model that an id or alias names. */
   resolve (id: string): string | undefined
-  offsets (): FeedbackOffsets
   /** Whether a provider answers with canned text. */
   isSandbox (provider: string): boolean
   /** Whether a model is served through chat, rather than the Responses API alone. */
@@ -69,7 +67,6 @@ export function createRouter (
       const pool = createModelPool({
         models: catalogue.models(),
         policies: catalogue.policies(),
-        offsets: catalogue.offsets(),
         isSandbox: catalogue.isSandbox
       }, weights)
       prepared = { version, pool }

@@ -40,7 +40,6 @@ const changes: Record<string, (scene: Scene) => string[]> = {
   'credits withdraw': () => ['a', '0.5', '--reason', 'r'],
   'credits transfer': () => ['a', 'default', 'all'],
   'jobs cancel': ({ job }) => [job],
-  'route train': () => ['--apply']
 }
 
 function leavesOf (command: Command, name = ''): string[] {

@@ -14,8 +14,6 @@ export interface ModelProfile {
   levels: Float32Array
   /** The levels by domain if the operator configured any; null otherwise. */
   ownQuality: Float32Array | null
-  /** By domain, the offsets fitted to feedback; null: none. */
-  offsets: Float32Array | null
   /** Length of its answers relative to other models, as a factor. */
   verbosity: number
   /** Whether it thinks before it answers, as long as the request's effort says. */
@@ -61,7 +59,6 @@ export function createProfile (
     kinds: isOwn ? kinds.fill(0) : kinds,
     levels,
     ownQuality: isOwn ? levels : null,
-    offsets: null,
     verbosity: Math.exp(trained?.verbosity ?? (isReasoning(model) ? reasoningVerbosity : 0)),
     isReasoning: model.capabilities.reasoning,
     seed: seedOf(names, model.price, weights),

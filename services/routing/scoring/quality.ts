@@ -14,7 +14,7 @@ const bounds = { least: 0.02, most: 0.995 }
 export function predictQuality (text: TextAnalysis, profile: ModelProfile, weights: RouterWeights): number {
   const { familiarity, difficulty, demand } = text
   if (text.factorOn === 'odds') {
-    return bounded(sigmoid(domainLevel(text, profile) - generalWeight * difficulty - demand), text, profile)
+    return bounded(sigmoid(domainLevel(text, profile) - generalWeight * difficulty - demand))
   }
   let failure = 0
   if (familiarity > 0) {
@@ -25,18 +25,11 @@ export function predictQuality (text: TextAnalysis, profile: ModelProfile, weigh
     const general = 1 - sigmoid(domainLevel(text, profile))
     failure += (1 - familiarity) * general * Math.exp(generalWeight * difficulty + generalDemand * demand)
   }
-  return bounded(1 - failure, text, profile)
+  return bounded(1 - failure)
 }
 
-function bounded (chance: number, text: TextAnalysis, profile: ModelProfile): number {
-  const quality = Math.max(bounds.least, Math.min(bounds.most, chance))
-  return profile.offsets === null ? quality : withOffsets(quality, text.domains, profile.offsets)
-}
-
-function withOffsets (quality: number, domains: Float32Array, offsets: Float32Array): number {
-  let offset = 0
-  for (let at = 0; at < domains.length; at++) offset += (domains[at] as number) * (offsets[at] as number)
-  return sigmoid(Math.log(quality / (1 - quality)) + offset)
+function bounded (chance: number): number {
+  return Math.max(bounds.least, Math.min(bounds.most, chance))
 }
 
 /**

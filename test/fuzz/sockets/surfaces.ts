@@ -57,7 +57,6 @@ export const surfaces: Readonly<Record<string, Surface>> = {
   'post /v1/videos': { weight: 4, models: [...videoModels, 'sandbox-chat'], example: createVideoExample },
   'get /v1/videos': { weight: 1 },
   'post /v1/routing/decisions': { weight: 8, models: textModels, example: chatExample },
-  'post /v1/routing/feedback': { weight: 3, models: textModels },
   'get /v1/models': { weight: 2 },
   'get /v1/models/{id}': { weight: 2 },
   'get /healthz': { weight: 0.2 },

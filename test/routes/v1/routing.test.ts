@@ -3,11 +3,7 @@ import OpenAI from 'openai'
 import t, { type Test } from 'tap'
 import type { GatewayConfig, ModelConfig } from '../../../services/config/catalogue/types.ts'
 import { builtInPolicies } from '../../../services/config/read/policies.ts'
-import { createFeedbackStore } from '../../../services/routing/feedback/store-feedback.ts'
-import { readFeedback } from '../../../services/routing/feedback/rows.ts'
-import { noLimits } from '../../../services/shared/limits.ts'
 import { runCommandLine } from '../../../cli/run.ts'
-import { forEachEngine } from '../../engines.ts'
 import { configFor, providerAt, startGateway } from '../../helper.ts'
 import { refusal, reply, startUpstream, type Upstream } from '../../upstream.ts'
 
@@ -168,57 +164,6 @@ t.test('decisions list every model, cost nothing and call no provider', async t 
   t.equal(upstream.requests.length, 0)
   const billing = await fetch(`${url}/dashboard/billing`, { headers })
   t.match(await billing.json(), { total_spent: 0, held: 0 })
-})
-
-t.test('feedback is stored for requests of the same key only', async t => {
-  const { app, post } = await start(t)
-  const answer = await post('/chat/completions', { model: 'auto:quality', messages })
-  const id = answer.headers.get('x-request-id') ?? ''
-  t.match(await post(
-    '/routing/feedback', { id, score: 0.25 }
-  ), { status: 200, body: { object: 'routing.feedback', id, score: 0.25 } })
-  t.match(await post('/routing/feedback', { id, score: 1 }), { status: 200 })
-  const rows = await app.store.all('select request_id, score, model, domain, expected from routing_feedback')
-  t.match(rows, [{ request_id: id, score: 1, model: 'large', domain: String, expected: Number }])
-  await app.flushRequestLog()
-  const [{ api_key: key = '' } = {}] = await app.store.all<{ api_key: string }>('select api_key from request_log')
-  await app.store.run('delete from routing_feedback')
-  await createFeedbackStore(app.store, Infinity).storeScore(id, key, 0.5)
-  t.match(await readFeedback(app.store), [{ requestId: id, model: 'large', score: 0.5, expected: Number }],
-    'a score that another node receives has the expected quality too')
-  for (const score of [-0.1, 1.1, 'good', null]) {
-    t.match(await post(
-      '/routing/feedback', { id, score }
-    ), { status: 400 })
-  }
-  app.routingFeedback.recordRouted('req_other', { key: 'another', model: 'large', domain: 'chat', expected: 0.5 })
-  const direct = await post('/chat/completions', { model: 'small', messages })
-  await app.flushRequestLog()
-  for (const unknown of ['req_other', 'req_made_up', direct.headers.get('x-request-id')]) {
-    t.match(await post('/routing/feedback', { id: unknown, score: 1 }),
-      { status: 404, body: { error: { code: 'request_not_found' } } }, `${unknown}`)
-  }
-})
-
-forEachEngine(t, 'feedback counts as a request of its key, and a frozen account sends none', async (t, database) => {
-  const { app, post } = await start(t, { env: { DATABASE_URL: database.url } })
-  async function keyOf (account: string) {
-    await app.accounts.create({ id: account })
-    return await app.keys.create({ account, label: '', limits: { ...noLimits, requestsPerMinute: 5 } })
-  }
-  const score = async (id: string, { key, id: holder }: { key: string, id: string }) => {
-    app.routingFeedback.recordRouted(id, { key: holder, model: 'large', domain: 'chat', expected: 0.5 })
-    return await post('/routing/feedback', { id, score: 1 }, { authorization: `Bearer ${key}` })
-  }
-  const limited = await keyOf('limited')
-  const statuses: number[] = []
-  for (let count = 0; count < 8; count++) statuses.push((await score('req_1', limited)).status)
-  t.match(statuses, [200, 200], 'it is let through at first')
-  t.equal(statuses.at(-1), 429, statuses.join())
-  const frozen = await keyOf('frozen')
-  await app.accounts.freeze('frozen', null)
-  t.match(await score('req_2', frozen), { status: 403, body: { error: { code: 'account_frozen' } } })
-  t.same(await app.store.all('select request_id, score from routing_feedback'), [{ request_id: 'req_1', score: 1 }])
 })
 
 t.test('the dial and the list of a request choose the model, and no provider sees them', async t => {

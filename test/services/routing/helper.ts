@@ -7,7 +7,6 @@ import { loadWeights } from '../../../services/routing/scoring/weights.ts'
 import { createStickyModels } from '../../../services/routing/sticky.ts'
 import { fixedCatalogue } from './fixed-catalogue.ts'
 import type { DeploymentStates, RoutingRequest } from '../../../services/routing/types.ts'
-import type { FeedbackOffsets } from '../../../services/routing/feedback/types.ts'
 import { assumedCapabilities } from '../../../services/config/catalogue/models.ts'
 
 export const weights = loadWeights()
@@ -46,11 +45,10 @@ interface TestRouterOptions {
   policies?: readonly PolicyConfig[]
   /** By model: milliseconds to the first token, tokens per second, and whether it works. */
   states?: Readonly<Record<string, { firstTokenMs?: number, tokensPerSecond?: number, works?: boolean }>>
-  offsets?: FeedbackOffsets
   clock?: () => number
 }
 
-export function routerOf ({ models, policies, states = {}, offsets, clock }: TestRouterOptions): Router {
+export function routerOf ({ models, policies, states = {}, clock }: TestRouterOptions): Router {
   const deployments: DeploymentStates = {
     isAvailable: ({ model }) => states[model]?.works ?? true,
     expected: (_, model) => ({
@@ -58,7 +56,7 @@ export function routerOf ({ models, policies, states = {}, offsets, clock }: Tes
     })
   }
   return createRouter({
-    catalogue: fixedCatalogue(models, { policies, offsets }),
+    catalogue: fixedCatalogue(models, { policies }),
     deployments,
     weights,
     ...(clock === undefined ? {} : { stickyModels: createStickyModels({ clock }) })
