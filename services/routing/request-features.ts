@@ -2,7 +2,6 @@ import type { ChatCompletionRequest } from '../../schemas/openai/chat-completion
 import type { ChatMessage } from '../../schemas/openai/chat-messages.ts'
 import { typicalTokens } from '../billing/token-guess.ts'
 import { outputLimitOf } from '../shared/request-fields.ts'
-import { withoutPoliteness } from './text/politeness.ts'
 import { followUpText, messageText, promptText } from './text/prompt-text.ts'
 
 /** What a request needs of a model, and the shape of its conversation. */
@@ -47,8 +46,8 @@ const base64PerToken = 6
 export function extractFeatures (request: ChatCompletionRequest): RequestFeatures {
   const { messages, tools = [], functions = [] } = request
   const found = {
-    focus: withoutPoliteness(promptText(messages)),
-    followUp: withoutPoliteness(followUpText(messages)),
+    focus: promptText(messages),
+    followUp: followUpText(messages),
     turns: 0,
     systemChars: 0,
     promptTokens: 0,

@@ -2,7 +2,6 @@ import t from 'tap'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import { modelFromCatalogue } from '../../../services/config/catalogue/models.ts'
 import { askedTokens } from '../../../services/routing/text/asked-length.ts'
-import { withoutPoliteness } from '../../../services/routing/text/politeness.ts'
 import { difficultyPairs } from '../../fixtures/difficulty-pairs.ts'
 import { pairsWithin } from '../../fixtures/difficulty-within.ts'
 import { modelOf, routerOf, routingRequest } from './helper.ts'
@@ -63,40 +62,6 @@ t.test('prompts of one kind of task are in the order of their difficulty', async
       t.ok(stronger >= chosen, `${policy}, ${name}: ${names[chosen]?.[1]}, ${names[stronger]?.[1]}`)
     }
   }
-})
-
-const polite: ((text: string) => string)[] = [
-  text => `Please ${lowered(text)}`, text => `Please tell me: ${text}`, text => `${stripped(text)}, please.`,
-  text => `Hello! ${text} Thank you!`, text => `Hi there, could you please ${lowered(text)}`,
-  text => `${text} Thanks a lot in advance!`, text => `I would like you to ${lowered(text)}`,
-  text => `Would you kindly ${lowered(stripped(text))}?`, text => `Bitte ${lowered(text)}`, text => `Por favor, ${lowered(text)}`,
-  text => `${text} 谢谢`, text => `Good morning! ${text} Thank you very much.`
-]
-const commands = [
-  'Explain how a combustion engine works.', 'Prove that the square root of 2 is irrational.', 'Translate "good night" into French.',
-  'Write a Python function that merges two sorted lists.', 'List the planets of the solar system.',
-  'Summarize the plot of Hamlet in three sentences.', 'Compute the sum of the first 40 odd numbers.',
-  'Design a cache that survives the loss of a node.', 'Erkläre den Unterschied zwischen Masse und Gewicht.',
-  'Explica la fotosíntesis con un ejemplo.'
-]
-const lowered = (text: string) => text.charAt(0).toLowerCase() + text.slice(1)
-const stripped = (text: string) => text.replace(/\.$/, '')
-
-t.test('polite words change no choice', async t => {
-  let compared = 0
-  for (const text of commands) {
-    for (const policy of policies) {
-      const plain = decide(text, policy)
-      for (const say of polite) {
-        const reworded = decide(say(text), policy)
-        compared++
-        if (reworded.ranked[0]?.id !== plain.ranked[0]?.id) t.fail(`${policy}: ${say(text)}`)
-      }
-    }
-  }
-  t.equal(compared, commands.length * policies.length * polite.length)
-  t.equal(withoutPoliteness('Thanks!'), 'Thanks!', 'what is polite alone stays')
-  t.equal(withoutPoliteness('  What is a gateway?\n'), '  What is a gateway?\n')
 })
 
 t.test('the length of an answer is read from what is asked', async t => {
