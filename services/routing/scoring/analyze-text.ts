@@ -1,4 +1,3 @@
-import type { Domain } from '../../config/catalogue/types.ts'
 import { askedTokens } from '../text/asked-length.ts'
 import { readTask, type Task, type TaskReading } from '../text/task.ts'
 import { createTextReader, type TextCounts } from '../text/reader.ts'
@@ -29,8 +28,6 @@ export interface TextAnalysis {
   factorOn: TaskReading['factorOn']
 }
 
-/** The domain of tasks that have one whatever their words. */
-const domainOf: Partial<Record<Task, Domain>> = { contest: 'code', word_problem: 'math' }
 /** Signals are clamped to this many standard deviations. */
 const maxDeviations = 2.5
 /** Scale of the standardized signals. */
@@ -90,8 +87,7 @@ export function createTextAnalyzer (
     found.task = task
     found.demand = difficulty
     found.factorOn = factorOn
-    const domain = factorOn === 'odds' ? domainOf[task] : undefined
-    if (domain !== undefined) setDomain(domain, found.domains)
+    if (task === 'word_problem' && factorOn === 'odds') setDomain('math', found.domains)
     found.mainDomain = found.domains.indexOf(Math.max(...found.domains))
     found.difficulty = difficultyOf(found, facts)
     found.outputTokens = askedTokens(text) ?? outputTokensOf(found.signals, weights)

@@ -1,11 +1,10 @@
-import { readContestProblem } from './contest-problem.ts'
 import { difficultyCues, taskCues } from './task-cues.ts'
 import { readWordProblem } from './word-problem.ts'
 
 /** What a prompt asks for. */
 export const tasks = [
   'greet', 'fact', 'translate', 'rewrite', 'extract', 'summarize', 'compose', 'explain', 'analyze', 'calculate',
-  'word_problem', 'estimate', 'prove', 'sql', 'code', 'contest', 'debug', 'refactor', 'design', 'exam', 'agent_step', 'other'
+  'word_problem', 'estimate', 'prove', 'sql', 'code', 'debug', 'refactor', 'design', 'exam', 'agent_step', 'other'
 ] as const
 export type Task = typeof tasks[number]
 
@@ -26,7 +25,6 @@ const difficultyOfTask: Readonly<Record<Task, number>> = {
   prove: 0.8,
   sql: 0.1,
   code: 0.2,
-  contest: 1.3,
   debug: 0.6,
   refactor: 0.6,
   design: 0.8,
@@ -106,9 +104,9 @@ export function readTask (text: string, facts: TaskFacts): TaskReading {
   // A follow-up that names no task goes on with the one before.
   const { tasks: ownTasks } = readCues(followUp.toLowerCase())
   const asked = ownTasks.length > 0 ? followUp : text
-  const known = tools > 0 ? null : readKnownKind(asked, options)
-  if (known !== null) return known
   if (options >= 3) return { task: 'exam', difficulty: difficultyOfTask.exam, factorOn: 'failures' }
+  const problem = tools > 0 ? null : readWordProblem(asked, sizeOf(asked))
+  if (problem !== null) return { task: 'word_problem', difficulty: problem, factorOn: 'odds' }
   const read = text.length <= readChars.head + readChars.tail
     ? text
     : `${text.slice(0, readChars.head)} ${text.slice(-readChars.tail)}`
@@ -135,15 +133,6 @@ function difficultyOfCalls ({ tasks, further }: FoundCues, marks: number): numbe
   const isLookup = tasks.every(one => difficultyOfTask[one] < difficultyOfTask.agent_step)
   const others = Math.min(bounds.further, further + Math.max(0, marks - 1))
   return (isLookup ? ofOneCall : 0) + perCue.further * others
-}
-
-/** Reads a task whose difficulty follows from its form; null for all others. */
-function readKnownKind (text: string, options: number): TaskReading | null {
-  const size = sizeOf(text)
-  const contest = readContestProblem(text, size)
-  if (contest !== null) return { task: 'contest', difficulty: contest, factorOn: 'odds' }
-  const problem = options >= 3 ? null : readWordProblem(text, size)
-  return problem === null ? null : { task: 'word_problem', difficulty: problem, factorOn: 'odds' }
 }
 
 interface FoundCues { tasks: Task[], harder: number, easier: number, further: number }
