@@ -116,8 +116,7 @@ export function configFor (provider: ProviderConfig, more: Partial<ModelConfig> 
 const smallSize = '64x36'
 
 /**
- * Polls videos of the sandbox as often as `polling` says, and makes them small unless a request wants another
- * size: to encode one of the usual size takes half a second of processor time.
+ * Polls videos of the sandbox as often as `polling` says, and makes them small and a second long by default.
  */
 export function hastenVideos ({ app }: Pick<Gateway, 'app'>, polling: { minMs: number, maxMs: number }): void {
   const videos = app.providers.get('sandbox')?.videos

@@ -22,7 +22,7 @@ import { createReplicateVideos } from './replicate/videos.ts'
 import { createRunwayVideos } from './runway.ts'
 import { generateSandboxImages } from './sandbox/images.ts'
 import { createSandboxChat } from './sandbox/chat.ts'
-import { createSandboxVideos } from './sandbox/video/videos.ts'
+import { createSandboxVideos } from './sandbox/videos.ts'
 import { createSeedanceVideos } from './seedance.ts'
 import { createWanVideos } from './wan.ts'
 
