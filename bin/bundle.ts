@@ -26,7 +26,6 @@ const onFirstUse = [
 
 /** Packages that the program uses little of; in the bundle, these modules stand for them. */
 const parts = {
-  glob$: join(root, 'bin', 'bundled-glob.js'),
   undici$: join(root, 'bin', 'bundled-undici.js')
 }
 

@@ -1,6 +1,7 @@
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { takesCoding } from '../services/http/takes-coding.ts'
 
 /** Nothing is loaded from elsewhere, whatever the script may want; requests go to this server alone. */
 const policy = [
@@ -27,9 +28,8 @@ export default async function docs (app: FastifyInstance): Promise<void> {
     return reply.headers(safety).type('text/html; charset=utf-8').send(html)
   })
   app.get('/docs/js/scalar.js', { config }, async (request, reply) => {
-    const takesGzip = /\bgzip\b/.test(String(request.headers['accept-encoding']))
     const { packedScript } = await app.reference()
-    return await sendScript(reply, packedScript, takesGzip)
+    return await sendScript(reply, packedScript, takesCoding(request.headers['accept-encoding'], 'gzip'))
   })
 }
 

@@ -1,7 +1,7 @@
-import { existsSync, readdirSync } from 'node:fs'
-import { join, relative, sep } from 'node:path'
-import serveFiles from '@fastify/static'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { extname, join, relative, sep } from 'node:path'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { takesCoding } from '../../services/http/takes-coding.ts'
 import { consoleHeaders } from '../../services/http/page-headers.ts'
 
 export interface ConsoleFilesOptions {
@@ -11,9 +11,17 @@ export interface ConsoleFilesOptions {
 }
 
 const builtFiles = join(import.meta.dirname, '..', '..', 'console', 'dist')
-/** Their names have the digest of what is in them. */
-const hashed = /[/\\]assets[/\\]/
 const toBuild = 'The console is not built. Run `npm run build:console` in the folder of Tollgate, and start it again.\n'
+
+const types: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml'
+}
+
+/** The copies that the build has compressed, the best first. */
+const codings = [{ name: 'br', ending: '.br' }, { name: 'gzip', ending: '.gz' }]
 
 /** The pages of the console: its built files, and its first page for every other path below `/console`. */
 export default async function consoleFiles (
@@ -22,37 +30,41 @@ export default async function consoleFiles (
   const headers = consoleHeaders(publicBaseUrl)
   app.addHook('onRoute', route => { route.config = { ...route.config, passThrough: true } })
   app.addHook('onRequest', async (_request, reply) => { reply.headers(headers) })
-  // `/console` and all below it; the other paths are those of pages.
-  const urls = ['/', '/*']
-  const method = ['GET', 'HEAD']
-  if (!existsSync(join(root, 'index.html'))) {
-    const handler = async (_request: FastifyRequest, reply: FastifyReply) =>
-      reply.code(503).type('text/plain; charset=utf-8').header('cache-control', 'no-store').send(toBuild)
-    for (const url of urls) app.route({ method, url, handler })
-    return
-  }
-  await app.register(serveFiles, {
-    root,
-    serve: false,
-    preCompressed: true,
-    cacheControl: false,
-    setHeaders: (reply, path) => {
-      reply.header('cache-control', hashed.test(path) ? 'public, max-age=31536000, immutable' : 'no-cache')
+  const files = existsSync(root) ? readFiles(root) : new Map<string, Buffer>()
+  const handler = async (request: FastifyRequest<{ Params: { '*'?: string } }>, reply: FastifyReply) => {
+    const path = request.params['*'] ?? ''
+    if (!files.has('index.html')) {
+      return reply.code(503).type('text/plain; charset=utf-8').header('cache-control', 'no-store').send(toBuild)
     }
-  })
-  const files = filesBelow(root)
-  const handler = async ({ params }: FastifyRequest<{ Params: { '*'?: string } }>, reply: FastifyReply) => {
-    const path = params['*'] ?? ''
-    if (files.has(path)) return reply.sendFile(path)
-    // A page that was opened before an update asks for files that are no more.
-    if (path.startsWith('assets/')) return reply.code(404).type('text/plain; charset=utf-8').send('No such file.\n')
-    return reply.sendFile('index.html')
+    // A page that was opened before an update requests files that no longer exist.
+    if (path.startsWith('assets/') && !files.has(path)) {
+      return reply.code(404).type('text/plain; charset=utf-8').send('No such file.\n')
+    }
+    return sendFile(request, reply, files, files.has(path) ? path : 'index.html')
   }
-  for (const url of urls) app.route({ method, url, handler })
+  // `/console` and all below it; the other paths are those of pages.
+  for (const url of ['/', '/*']) app.route({ method: ['GET', 'HEAD'], url, handler })
 }
 
-/** The paths of a folder's files, relative to it and with slashes. */
-function filesBelow (root: string): Set<string> {
+function sendFile (
+  request: FastifyRequest, reply: FastifyReply, files: ReadonlyMap<string, Buffer>, path: string
+): FastifyReply {
+  const accepted = request.headers['accept-encoding']
+  const coding = codings.find(({ name, ending }) => files.has(path + ending) && takesCoding(accepted, name))
+  if (coding !== undefined) reply.header('content-encoding', coding.name)
+  return reply
+    .type(types[extname(path)] ?? 'application/octet-stream')
+    .header('vary', 'accept-encoding')
+    // The names of assets contain the digest of their content.
+    .header('cache-control', path.startsWith('assets/') ? 'public, max-age=31536000, immutable' : 'no-cache')
+    .send(files.get(path + (coding?.ending ?? '')))
+}
+
+/** The contents of a folder's files, by their paths relative to it with slashes. */
+function readFiles (root: string): Map<string, Buffer> {
   const files = readdirSync(root, { recursive: true, withFileTypes: true }).filter(entry => entry.isFile())
-  return new Set(files.map(({ parentPath, name }) => relative(root, join(parentPath, name)).replaceAll(sep, '/')))
+  return new Map(files.map(({ parentPath, name }) => {
+    const file = join(parentPath, name)
+    return [relative(root, file).replaceAll(sep, '/'), readFileSync(file)]
+  }))
 }

@@ -63,6 +63,15 @@ t.test('files with a digest in their name are kept for good, and sent compressed
   }
 })
 
+t.test('HEAD has the headers of GET and no content', async t => {
+  const get = await serve(t)
+  const { status, headers, text } = await get('/console/assets/main-d41d8cd9.js', {
+    method: 'HEAD', headers: { 'accept-encoding': 'br' }
+  })
+  t.same([status, text, headers.get('content-encoding')], [200, '', 'br'])
+  t.ok(Number(headers.get('content-length')) > 0)
+})
+
 t.test('what is not there, outside, or not a GET is refused', async t => {
   const get = await serve(t)
   t.equal((await get('/console/assets/gone-00000000.js')).status, 404)

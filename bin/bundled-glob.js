@@ -1,6 +1,0 @@
-// Stands for `glob` in the bundle: @fastify/static loads it for an option that the console does not use.
-
-/** Fails, as a gateway with that option would at its start. */
-export function glob () {
-  throw new Error('@fastify/static with `wildcard: false` needs glob, which bin/bundle.ts leaves out')
-}
