@@ -32,7 +32,7 @@ export function addLedgerCommands (program: Command, session: Session): void {
     .addOption(new Option('--kind <kind>', 'only entries of this kind').choices(entryKinds))
     .option('--from <time>', 'only entries from this time on', parseTime)
     .option('--to <time>', 'only entries before this time', parseTime)
-    .option('--month <month>', 'only entries that count in this month, e.g. 2026-10')
+    .option('--month <month>', 'only entries of this month (UTC), e.g. 2026-10')
     .addOption(new Option('--csv', 'print all rows as CSV').conflicts(['json', 'limit', 'after']))
     .action(async ({ json, csv = false, limit, after, ...filter }: EntryOptions) => {
       if (csv) {

@@ -29,7 +29,7 @@ export const entryKinds = all<Static<typeof EntryKind>>()([
 export const auditActions = [
   'account.close', 'account.create', 'account.freeze', 'account.move', 'account.read_webhook_secret',
   'account.rotate_webhook_secret', 'account.unfreeze', 'account.update',
-  'books.close', 'credit.adjust', 'credit.deposit', 'credit.refund', 'credit.transfer', 'credit.withdraw', 'job.cancel',
+  'credit.adjust', 'credit.deposit', 'credit.refund', 'credit.transfer', 'credit.withdraw', 'job.cancel',
   'key.create', 'key.revoke', 'key.rotate', 'key.update', 'provider.probe', 'session.start',
   'suspense.clear', 'suspense.write_off'
 ]

@@ -1,11 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import {
-  BalanceAt, BalanceQuery, BooksMonth, BooksMonthList, MonthToClose, StatementList, StatementQuery
-} from '../../schemas/admin/books.ts'
+import { BalanceAt, BalanceQuery, StatementList, StatementQuery } from '../../schemas/admin/books.ts'
 import { ById } from '../../schemas/admin/shared.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
 import { withinRange } from '../../services/operations/admin/amounts.ts'
-import { closeBooks, getBalanceAt, listClosedMonths } from '../../services/operations/admin/books.ts'
+import { getBalanceAt } from '../../services/operations/admin/books.ts'
 import { listStatements, statementsCsv } from '../../services/operations/admin/statements.ts'
 import { readIsoTime } from '../../services/shared/iso-time.ts'
 import { Csv, toCsvBody, wantsCsv } from '../csv.ts'
@@ -13,25 +11,8 @@ import { refusePaging, toPageRequest } from './query.ts'
 
 const formats = { 'application/json': { schema: StatementList }, 'text/csv': { schema: Csv } }
 
-/** `GET /admin/books`, `POST /admin/books/close`, `GET /admin/statements` and `…/accounts/:id/balance`. */
+/** `GET /admin/statements` and `…/accounts/:id/balance`. */
 const books: FastifyPluginAsyncTypebox = async app => {
-  app.get('/books', {
-    config: { permission: 'read' },
-    schema: { summary: 'List the closed months', response: { 200: BooksMonthList, ...errorResponses } }
-  }, async ({ administration }) => await listClosedMonths(administration))
-
-  app.post('/books/close', {
-    config: { permission: 'money' },
-    schema: {
-      summary: 'Close a month and all before it for good',
-      body: MonthToClose,
-      response: { 200: BooksMonth, 201: BooksMonth, ...errorResponses }
-    }
-  }, async ({ body, administration }, reply) => {
-    const { month, created } = await closeBooks(administration, body.month)
-    return reply.code(created ? 201 : 200).send(month)
-  })
-
   app.get('/statements', {
     config: { permission: 'read', passThrough: true },
     schema: {

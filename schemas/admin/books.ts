@@ -2,26 +2,6 @@ import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Id, Instant, ListOf, MonthName, Nano, Paging, Usd } from './shared.ts'
 import { StringEnum } from '../shared/combinators.ts'
 
-/** A month of the books, in UTC, that is closed for good. */
-export const BooksMonth = Type.Object({
-  object: Type.Literal('closed_month'),
-  /** E.g. `2026-10`. */
-  month: Type.String({ examples: ['2026-10'] }),
-  closed_at: Type.String({ examples: ['2026-11-02T08:00:00.000Z'] }),
-  /** Who has closed it, as in the audit log. */
-  actor: Type.String(),
-  /** The last entry that can be in it. */
-  last_entry: Type.String({ examples: ['entry_48213'] })
-})
-export type BooksMonth = Static<typeof BooksMonth>
-
-export const BooksMonthList = Type.Object({ object: Type.Literal('list'), data: Type.Array(BooksMonth) })
-export type BooksMonthList = Static<typeof BooksMonthList>
-
-/** Body of `POST /admin/books/close`. */
-export const MonthToClose = Closed({ month: MonthName })
-export type MonthToClose = Static<typeof MonthToClose>
-
 const Line = Type.Object({ amount_usd: Usd, amount_nano: Nano })
 const none = { amount_usd: 0, amount_nano: 0 }
 
@@ -34,8 +14,6 @@ export const Statement = Type.Object({
   account: Type.String(),
   name: Type.String(),
   month: Type.String(),
-  /** `open` until the month is closed: until then, entries may come in. */
-  state: StringEnum(['open', 'closed']),
   opening_usd: Usd,
   opening_nano: Nano,
   movements: Type.Object({
@@ -55,7 +33,6 @@ export const Statement = Type.Object({
     account: 'team-search',
     name: 'Search team',
     month: '2026-11',
-    state: 'open',
     opening_usd: 75,
     opening_nano: 75_000_000_000,
     movements: {
@@ -88,8 +65,6 @@ export const BalanceAt = Type.Object({
   object: Type.Literal('balance'),
   account: Type.String(),
   at: Type.String(),
-  /** Of the month that the time is in. */
-  state: StringEnum(['open', 'closed']),
   balance_usd: Usd,
   balance_nano: Nano
 })

@@ -12,7 +12,7 @@ export const Entry = Type.Object({
   object: Type.Literal('entry'),
   id: Type.String(),
   at: Type.String(),
-  /** The month of the books in which it counts: that of `at`, or a later one if that was closed. */
+  /** The month of `at` in UTC. */
   month: Type.String(),
   kind: EntryKind,
   debit: Type.String(),

@@ -11,7 +11,7 @@ import { createCommandLine } from './helper.ts'
 const readers = [
   'serve', 'keys list', 'accounts list', 'usage', 'ledger check', 'ledger entries', 'ledger holds',
   'ledger suspense list', 'audit',
-  'books list', 'books statements', 'books balance', 'alerts', 'reconciliation', 'jobs list', 'jobs show', 'requests list',
+  'books statements', 'books balance', 'alerts', 'reconciliation', 'jobs list', 'jobs show', 'requests list',
   'requests show', 'media', 'providers',
   'route explain', 'migrate'
 ]
@@ -32,7 +32,6 @@ const changes: Record<string, (scene: Scene) => string[]> = {
   'accounts close': () => ['b'],
   'accounts webhook-secret': () => ['a'],
   'accounts rotate-webhook-secret': () => ['a'],
-  'books close': () => ['2020-01'],
   'credits refund': ({ entry }) => ['a', entry],
   'credits adjust': () => ['a', '1', '--reason', 'r'],
   'ledger suspense clear': ({ suspense: [first = ''] }) => [first, '--reason', 'r'],

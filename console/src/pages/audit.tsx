@@ -61,7 +61,6 @@ export function Target ({ target }: { target: string }): JSX.Element {
   const [kind = '', ...rest] = target.split(':')
   const id = rest.join(':')
   const page = pagesOf[kind]
-  if (kind === 'books') return <a href={link('statements', { month: id })}>{target}</a>
   return page === undefined ? <>{target}</> : <a href={link(page, id)}>{target}</a>
 }
 

@@ -1,11 +1,7 @@
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
 import type { Statement } from '../../../schemas/admin/books.ts'
-import { call } from '../api/fetch.ts'
 import { useList } from '../api/list.ts'
 import type { Received } from '../api/received.ts'
-import { Action } from '../parts/action.tsx'
-import { Badge } from '../parts/badge.tsx'
 import { Choice } from '../parts/field.tsx'
 import { TextFilter } from '../parts/filter.tsx'
 import { exactUsd, Money } from '../parts/money.tsx'
@@ -13,7 +9,6 @@ import { monthAgo, monthChoices } from '../parts/months.ts'
 import { Empty } from '../parts/states.tsx'
 import { ListTable, type Column } from '../parts/table.tsx'
 import { link, query, setQuery } from '../router.ts'
-import { may } from '../session.ts'
 
 type KnownStatement = Received<Statement>
 type Movement = keyof Statement['movements']
@@ -24,13 +19,6 @@ export function StatementsPage (): JSX.Element {
   const { month = thisMonth, account } = query.value
   const chosen = { month, account }
   const list = useList<KnownStatement>('/admin/statements', chosen)
-  const isOver = month < thisMonth
-  const [closedMonth, setClosedMonth] = useState('')
-  async function closeMonth (): Promise<void> {
-    await call('/admin/books/close', { method: 'POST', body: { month } })
-    setClosedMonth(month)
-    list.reload()
-  }
   return (
     <>
       <h1>Statements</h1>
@@ -45,13 +33,6 @@ export function StatementsPage (): JSX.Element {
         label='Statements' list={list} columns={columns} keyOf={({ account }) => account} source={{ path: '/admin/statements', query: chosen, name: `statements-${month}` }}
         empty={<Empty title='No account had been opened by then'><p>Choose a later month.</p></Empty>}
       />
-      {may('money') && isOver && closedMonth !== month && list.rows.some(({ state }) => state === 'open') && (
-        <div class='actions'>
-          <Action label='Close the month…' title={`Close ${month} for good`} does='Close the month' confirm={month} run={closeMonth}>
-            <p>The statements of this month and of all before it never change again. What is booked later counts in the month that is open then.</p>
-          </Action>
-        </div>
-      )}
     </>
   )
 }
@@ -67,7 +48,7 @@ function movement (name: string, movement: Movement, kind: string): Column<Known
   }
 }
 
-/** The entries of a kind that count in the month. */
+/** The entries of a kind in the month. */
 function entriesOf ({ account, month }: KnownStatement, kind?: string): string {
   return `${link('accounts', account, { kind, month })}#entries`
 }
@@ -84,7 +65,6 @@ const columns: readonly Column<KnownStatement>[] = [
     cell: ({ account, name }) => <><a href={link('accounts', account)}>{name}</a>{name !== account && <small class='muted'> {account}</small>}</>,
     csv: ({ account }) => account
   },
-  { name: 'State', cell: ({ state }) => <Badge tone={state === 'closed' ? 'good' : 'quiet'}>{state}</Badge>, csv: ({ state }) => state },
   { name: 'Opening', isNumber: true, cell: row => <a href={before(row)}><Money nano={row.opening_nano} /></a>, csv: ({ opening_nano: nano }) => exactUsd(nano) },
   movement('Deposits', 'deposits', 'deposit'),
   movement('Withdrawals', 'withdrawals', 'withdraw'),

@@ -63,13 +63,13 @@ export function ChoiceFilter ({ name, label, all, options }: { name: string, lab
   )
 }
 
-/** A month of the books that is kept in the address, as an address with it has set it; the newest are offered. */
+/** A month that is kept in the address, as an address with it has set it; the newest are offered. */
 export function MonthFilter (): JSX.Element {
   const id = useId()
   const chosen = query.value['month'] ?? ''
   return (
     <div class='field'>
-      <label for={id}>Month of the books</label>
+      <label for={id}>Month (UTC)</label>
       <select id={id} value={chosen} onChange={event => setQuery({ month: event.currentTarget.value })}>
         <option value=''>Any</option>
         {monthChoices(chosen).map(([month, name]) => <option key={month} value={month}>{name}</option>)}

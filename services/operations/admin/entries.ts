@@ -5,14 +5,14 @@ import { checkBooks, type CheckScope } from '../../billing/ledger/check/check-bo
 import { explanations } from '../../billing/ledger/check/explanations.ts'
 import { GatewayError } from '../../shared/errors.ts'
 import { isoTime } from '../../shared/iso-time.ts'
-import { lateUntilSql, monthAt, readClosedMonths, readMonth } from '../../billing/ledger/books/months.ts'
+import { monthAt, readMonth } from '../../billing/ledger/books/months.ts'
 import { readUsageText } from '../../billing/ledger/types.ts'
 import { entryId, entryIdSql, whereEntryId } from '../../billing/ledger/entry-id.ts'
 import { rollUpViolations } from '../reports/check-roll-up.ts'
 import type { Value } from '../../store/store.ts'
 import type { Administration } from './administration.ts'
 import { amountFields, amountText } from './amounts.ts'
-import { entriesSql, monthOfBooks } from './entry-query.ts'
+import { entriesSql } from './entry-query.ts'
 import type { Column } from './format/columns.ts'
 import { toCsv } from './format/csv.ts'
 import { withoutOthers } from './own-account.ts'
@@ -22,7 +22,7 @@ export interface EntryRequest extends PageRequest, TimeRange {
   /** Entries that count for this account, also those of accounts below it. */
   account?: string | undefined
   kind?: Entry['kind'] | undefined
-  /** Entries that count in this month, e.g. `2026-10`. */
+  /** Entries of this month in UTC, e.g. `2026-10`. */
   month?: string | undefined
 }
 
@@ -33,16 +33,14 @@ export interface EntryRequest extends PageRequest, TimeRange {
 export async function listEntries (
   { store, flush, actor: { account: own } }: Administration, request: EntryRequest = {}
 ): Promise<Page<Entry>> {
-  const { account, kind, from, to, month: name } = request
+  const { account, kind } = request
+  const { from, to } = periodOf(request)
   await flush()
-  const month = name === undefined
-    ? undefined
-    : monthOfBooks(readMonth(name), await readClosedMonths(store.reports))
   return await readPage(request, {
     example: [0],
     async read (after, limit) {
       const params: Value[] = []
-      const selection = { account, isOwn: own !== null, kind, from, to, month, before: after?.[0], limit }
+      const selection = { account, isOwn: own !== null, kind, from, to, before: after?.[0], limit }
       return await store.reports.all<EntryRow>(entriesSql(store.engine, columns, selection, params), params)
     },
     toItem: ({ movedNano, ...row }) => {
@@ -52,6 +50,13 @@ export async function listEntries (
     },
     cursorOf: ({ seq }) => [seq]
   })
+}
+
+/** The time of a request; of a month, the part that is within its range. Throws GatewayError 400. */
+function periodOf ({ from, to, month }: EntryRequest): TimeRange {
+  if (month === undefined) return { from, to }
+  const { startsAt, endsAt } = readMonth(month)
+  return { from: Math.max(startsAt, from ?? startsAt), to: Math.min(endsAt, to ?? endsAt) }
 }
 
 /** Lists all entries of a request as CSV, newest first. */
@@ -135,24 +140,21 @@ interface StoredEntry {
   reverses: number | null
   reason: string | null
   actor: string | null
-  lateUntil: number | null
 }
 
 const columns = `
   entry.seq, ${entryIdSql()} as id, entry.at, entry.kind, entry.debit, entry.credit, entry.amount as "amountNano",
   entry.api_key as "key", entry.model, entry.provider, entry.ref, entry.usage, entry.estimated, entry.reverses,
-  entry.reason, entry.actor, ${lateUntilSql} as "lateUntil"`
+  entry.reason, entry.actor`
 
-function toEntry (
-  { seq: _, at, lateUntil, amountNano, usage, estimated, reverses, ...row }: StoredEntry
-): Entry {
+function toEntry ({ seq: _, at, amountNano, usage, estimated, reverses, ...row }: StoredEntry): Entry {
   return {
     object: 'entry',
     ...row,
     change_usd: null,
     change_nano: null,
     at: isoTime(at),
-    month: monthAt(lateUntil ?? at).name,
+    month: monthAt(at).name,
     ...amountFields('amount', amountNano),
     ...usageFields(usage),
     estimated: estimated === 1,

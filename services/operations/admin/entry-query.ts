@@ -1,6 +1,5 @@
 import type { Entry } from '../../../schemas/admin/entries.ts'
-import type { ClosedMonth, Month } from '../../billing/ledger/books/months.ts'
-import { entriesAfter, entriesOfPeriod, isAtMost } from '../../billing/ledger/sql/entry-blocks.ts'
+import { entriesOfPeriod } from '../../billing/ledger/sql/entry-blocks.ts'
 import type { Store, Value } from '../../store/store.ts'
 
 /** Which entries to list, newest first. Times in milliseconds since 1970; `to` is exclusive. */
@@ -11,26 +10,9 @@ export interface EntrySelection {
   kind: Entry['kind'] | undefined
   from: number | undefined
   to: number | undefined
-  /** Only entries that count in this month. */
-  month: MonthOfBooks | undefined
   /** Continues after the entry with this number. */
   before: number | undefined
   limit: number
-}
-
-/** A month as the books have it: entries of its time, and those that came too late for the months before. */
-export interface MonthOfBooks extends Pick<Month, 'startsAt' | 'endsAt'> {
-  /** The last entry of the closed month before it; null: that month is open. */
-  lateAfter: number | null
-  /** The last entry that may count in it; null: it is open. */
-  until: number | null
-}
-
-/** Returns a month as the books have it, given the closed months, the first one first. */
-export function monthOfBooks ({ startsAt, endsAt }: Month, closed: readonly ClosedMonth[]): MonthOfBooks {
-  const before = closed.find(month => month.endsAt === startsAt)
-  const own = closed.find(month => month.endsAt >= endsAt)
-  return { startsAt, endsAt, lateAfter: before?.lastEntry ?? null, until: own?.lastEntry ?? null }
 }
 
 /** Where entries are read, and under which conditions. */
@@ -42,19 +24,13 @@ export function entriesSql (
 ): string {
   const { kind, before, limit, isOwn } = selection
   const place = (value: Value) => `$${params.push(value)}`
-  const periods = periodsOf(engine, selection, place)
-  const common = [`entry.seq < ${place(before ?? Number.MAX_SAFE_INTEGER)}`, ...kindConditions(kind, place)]
+  const { source, conditions } = periodOf(engine, selection, place)
+  const all = [`entry.seq < ${place(before ?? Number.MAX_SAFE_INTEGER)}`, ...kindConditions(kind, place), ...conditions]
   const max = place(limit)
   const account = selection.account === undefined ? null : place(selection.account)
-  const parts = periods.flatMap(({ source, conditions }): Part[] => {
-    const all = [...common, ...conditions]
-    if (account === null) return [{ source, conditions: all }]
-    const hasCharges = kind === undefined || kind === 'usage' || kind === 'refund'
-    return [
-      ...kind === 'usage' ? [] : namedBy(account, isOwn).map(part => ({ ...part, conditions: [...all, ...part.conditions] })),
-      ...hasCharges ? [chargesOf(engine, account, { isOwn, source, all, max })] : []
-    ]
-  })
+  const parts = account === null
+    ? [{ source, conditions: all }]
+    : partsOf(engine, account, { isOwn, kind, source, all, max })
   const moved = account === null ? 'cast(null as bigint)' : `(${movedBy(account)})`
   const queries = parts.map(({ source, conditions }) => `
     select ${columns}, ${moved} as "movedNano" from ${source}
@@ -63,27 +39,28 @@ export function entriesSql (
   return `${queries.map(part => `select * from (${part}) as part`).join(' union all ')} order by seq desc limit ${max}`
 }
 
+/** Returns where the entries that count for an account are read. */
+function partsOf (
+  engine: Store['engine'], account: string, { kind, ...options }: ChargesOptions & Pick<EntrySelection, 'kind'>
+): Part[] {
+  const { isOwn, all } = options
+  const named = kind === 'usage' ? [] : namedBy(account, isOwn)
+  const parts = named.map(part => ({ ...part, conditions: [...all, ...part.conditions] }))
+  const hasCharges = kind === undefined || kind === 'usage' || kind === 'refund'
+  return hasCharges ? [...parts, chargesOf(engine, account, options)] : parts
+}
+
 /** By how much an operator's entry changed the credits of an account. */
 const movedBy = (account: string) => `
   select movement.amount from movement where movement.entry = entry.seq and movement.account = ${account}`
 
-/** Returns where the entries of a time are read, or those of a month, which are in two places. */
-function periodsOf (
-  engine: Store['engine'], { from, to, month }: EntrySelection, place: (value: Value) => string
-): Part[] {
-  const isBounded = from !== undefined || to !== undefined
-  if (!isBounded && month === undefined) return [{ source: 'entry', conditions: [] }]
+/** Returns where the entries of a time are read. */
+function periodOf (
+  engine: Store['engine'], { from, to }: EntrySelection, place: (value: Value) => string
+): Part {
+  if (from === undefined && to === undefined) return { source: 'entry', conditions: [] }
   const [first, beyond] = [place(from ?? 0), place(to ?? Number.MAX_SAFE_INTEGER)]
-  const times = [`at >= ${first}`, `at < ${beyond}`]
-  if (month === undefined) return [{ source: entriesOfPeriod(engine, first, beyond), conditions: times }]
-  const [start, end] = [place(month.startsAt), place(month.endsAt)]
-  const last = month.until === null ? [] : [isAtMost(place(month.until))]
-  const own = [`at >= ${start}`, `at < ${end}`, ...last, ...times]
-  const inTime = { source: entriesOfPeriod(engine, start, end), conditions: own }
-  if (month.lateAfter === null) return [inTime]
-  const after = place(month.lateAfter)
-  const late = [`entry.seq > ${after}`, `at < ${start}`, ...last, ...times]
-  return [inTime, { source: entriesAfter(engine, after, start), conditions: late }]
+  return { source: entriesOfPeriod(engine, first, beyond), conditions: [`at >= ${first}`, `at < ${beyond}`] }
 }
 
 /** As the indexes of operators' entries have it. */

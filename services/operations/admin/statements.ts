@@ -1,5 +1,5 @@
 import type { Statement } from '../../../schemas/admin/books.ts'
-import { sumsBefore, viewBooks } from '../../billing/ledger/books/balances.ts'
+import { lastEntryNow, sumsBefore } from '../../billing/ledger/books/balances.ts'
 import { readMonth } from '../../billing/ledger/books/months.ts'
 import { balanceOf, noSums, statementLines, type LineSums, type StatementLine } from '../../billing/ledger/books/sums.ts'
 import type { Value } from '../../store/store.ts'
@@ -41,8 +41,7 @@ async function openStatements (administration: Administration, { month: name, ac
   const { startsAt, endsAt } = readMonth(name)
   if (account !== undefined) await getAccount(administration, account)
   await flush()
-  const view = await viewBooks(store)
-  const state = view.closed.some(closed => closed.endsAt >= endsAt) ? 'closed' : 'open'
+  const lastEntry = await lastEntryNow(store)
 
   async function read (after: string, limit: number): Promise<AccountOfStatement[]> {
     const params: Value[] = [limit, endsAt]
@@ -51,8 +50,8 @@ async function openStatements (administration: Administration, { month: name, ac
       select id, name from account where kind = 'account' and created_at < $2 and ${where}
       order by id limit $1`, params)
     const ids = accounts.map(({ id }) => id)
-    const opening = await sumsBefore(store, view, startsAt, ids)
-    const closing = await sumsBefore(store, view, endsAt, ids)
+    const opening = await sumsBefore(store, lastEntry, startsAt, ids)
+    const closing = await sumsBefore(store, lastEntry, endsAt, ids)
     return accounts.map(({ id, name }) =>
       ({ id, name, before: opening.get(id) ?? noSums, after: closing.get(id) ?? noSums }))
   }
@@ -62,23 +61,20 @@ async function openStatements (administration: Administration, { month: name, ac
       return await readPage(page, {
         example: [''],
         read: async (after, limit) => await read(after?.[0] ?? '', limit),
-        toItem: account => toStatement(account, { month: name, state }),
+        toItem: account => toStatement(account, name),
         cursorOf: ({ id }) => [id]
       })
     }
   }
 }
 
-function toStatement (
-  { id, name, before, after }: AccountOfStatement, { month, state }: Pick<Statement, 'month' | 'state'>
-): Statement {
+function toStatement ({ id, name, before, after }: AccountOfStatement, month: string): Statement {
   const lineOf = (line: StatementLine) => amountFields('amount', after[line] - before[line])
   return {
     object: 'statement',
     account: id,
     name,
     month,
-    state,
     ...amountFields('opening', balanceOf(before)),
     movements: {
       deposits: lineOf('deposits'),
@@ -97,7 +93,6 @@ function toStatement (
 export const statementColumns: Column<Statement>[] = [
   { name: 'account', cell: ({ account }) => account },
   { name: 'month', cell: ({ month }) => month },
-  { name: 'state', cell: ({ state }) => state },
   { name: 'opening_usd', numeric: true, cell: statement => amountText(statement.opening_nano) },
   ...statementLines.map((line): Column<Statement> => (
     { name: `${line}_usd`, numeric: true, cell: ({ movements }) => amountText(movements[line].amount_nano) })),

@@ -1,7 +1,7 @@
 import { budgetAccounts } from '../../keys/budgets.ts'
 import { periodAt, type Period, type PeriodSpan } from '../../keys/periods.ts'
 import { selectKey } from '../../keys/rows.ts'
-import { sumsBefore, viewBooks } from '../../billing/ledger/books/balances.ts'
+import { lastEntryNow, sumsBefore } from '../../billing/ledger/books/balances.ts'
 import { noSums } from '../../billing/ledger/books/sums.ts'
 import { exactUsd } from '../reports/exact-json.ts'
 import { createJsonRows } from '../../store/json-rows.ts'
@@ -91,7 +91,7 @@ async function spentBefore (store: Store, account: string, { name, startsAt }: P
     'select spent from period_start where account = $1 and period = $2', [account, name])
   const known = await read()
   if (known !== undefined) return known.spent
-  const sums = await sumsBefore(store, await viewBooks(store), startsAt, [account])
+  const sums = await sumsBefore(store, await lastEntryNow(store), startsAt, [account])
   const { usage, refunds } = sums.get(account) ?? noSums
   const spent = 0 - usage - refunds
   await store.run(

@@ -24,7 +24,7 @@ const paths = [
   'requests?provider=none', 'requests?key=seed7', 'requests?account=default&status=200', 'usage', 'usage?by=key&days=90', 'accounts',
   'accounts?search=seeded 99', 'accounts/default', 'accounts/default?kind=deposit', 'keys', 'keys?search=seeded 99', 'keys/seed7',
   'statements', 'accounts/default/holds', 'requests?to=2020-01-01T00:00:00Z', 'media', 'media?kind=video', 'jobs', 'jobs?state=failed', 'jobs?model=none', 'jobs/job_seed7', 'providers', 'alerts',
-  'audit', 'audit?actor=none', 'audit?action=books.close', 'playground'
+  'audit', 'audit?actor=none', 'audit?action=credit.refund', 'playground'
 ]
 
 /** Milliseconds from the start of the navigation: until the first paint, and until the page has its rows. */

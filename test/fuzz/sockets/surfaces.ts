@@ -61,10 +61,9 @@ export const surfaces: Readonly<Record<string, Surface>> = {
   'get /v1/models/{id}': { weight: 2 },
   'get /healthz': { weight: 0.2 },
   'get /metrics': { weight: 0.1 },
-  // A full check of the books takes a while, and a closed month is closed for good.
+  // A check of the books takes a while.
   'get /admin/live': { weight: 0.25, isEndless: true },
-  'post /admin/ledger/check': { weight: 0.02 },
-  'post /admin/books/close': { weight: 0.05 }
+  'post /admin/ledger/check': { weight: 0.02 }
 }
 
 /** The videos of chat completions: their jobs take time, so they are a place of their own. */

@@ -31,7 +31,6 @@ const changes: Record<string, (scene: Scene) => Request> = {
   'POST /accounts/{id}/close': () => ['/accounts/team/close', { take_out: true }],
   'POST /accounts/{id}/webhook-secret/rotate': () => ['/accounts/default/webhook-secret/rotate'],
   'POST /providers/{id}/probe': () => ['/providers/sandbox/probe'],
-  'POST /books/close': () => ['/books/close', { month: '2020-01' }],
   'POST /keys': () => ['/keys', { account: 'default', label: 'new' }],
   'PATCH /keys/{id}': ({ id }) => [`/keys/${id}`, { label: 'changed' }],
   'POST /keys/{id}/rotate': ({ id }) => [`/keys/${id}/rotate`],

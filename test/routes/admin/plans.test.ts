@@ -49,7 +49,6 @@ const cases: Record<string, string[]> = {
   '/suspense': ['', 'state=open', 'account=none'],
   '/reconciliation': [`${period}&by=model`],
   '/statements': ['month=2020-01', 'month=2020-01&account=default', `month=${thisMonth}`, `month=${thisMonth}&account=default`],
-  '/books': [''],
   '/providers': [''],
   '/me': ['']
 }
@@ -72,7 +71,7 @@ forEachEngine(t, 'every list of the admin API reads rows by an index, whatever i
   for (const [path, queries] of Object.entries(cases)) {
     const place = path.replace('{id}', ids[path.split('/')[1] ?? ''] ?? '')
     for (const query of queries) {
-      const paged = ['{id}', '/books', '/me', '/providers'].some(part => path.includes(part)) ? query : `${query}&limit=20`
+      const paged = ['{id}', '/me', '/providers'].some(part => path.includes(part)) ? query : `${query}&limit=20`
       asked.length = 0
       const { status, text } = await admin('GET', `${place}?${paged.replace(/^&/, '')}`)
       t.equal(status, 200, `${path}?${paged}: ${status === 200 ? '' : text}`)

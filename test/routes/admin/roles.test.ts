@@ -21,8 +21,6 @@ const mayUse: Record<string, readonly string[]> = {
   'POST /accounts/{id}/refunds': ['finance'],
   'POST /accounts/{id}/adjustments': ['finance'],
   'GET /accounts/{id}/balance': ['operator', 'finance', 'viewer'],
-  'GET /books': ['operator', 'finance', 'viewer'],
-  'POST /books/close': ['finance'],
   'GET /statements': ['operator', 'finance', 'viewer'],
   'GET /entries': ['operator', 'finance', 'viewer'],
   'GET /holds': ['operator', 'finance', 'viewer'],

@@ -15,41 +15,12 @@ export type SumsByAccount = ReadonlyMap<string, LineSums>
 
 export interface SumRow { account: string, line: StatementLine, amount: number }
 
-/** The entries to sum up. */
-export interface EntryRange {
-  /** Entries after this number, up to `until`. */
-  after: number
-  until: number
-  /** Dated before this time, and not in `closed`. */
-  before: number
-  /** All entries up to `lastEntry` that are dated before `endsAt` are left out. */
-  closed: { endsAt: number, lastEntry: number } | null
-}
-
 /** Sums of some accounts, over the entries up to number `until` that are dated before `before`. */
-export interface SumsOfAccounts extends Pick<EntryRange, 'until' | 'before'> {
-  accounts: readonly string[]
-}
+export interface SumsOfAccounts { accounts: readonly string[], until: number, before: number }
 
 export const noSums: LineSums = Object.freeze({
   deposits: 0, withdrawals: 0, transfers_in: 0, transfers_out: 0, adjustments: 0, usage: 0, refunds: 0
 })
-
-/** Entries in one statement, which takes some 20 ms. */
-const sliceSize = 20_000
-
-/** Sums up a range of entries in slices. Throws StoreUnavailable. */
-export async function sumEntries (
-  { reports }: Pick<Store, 'reports'>, { after, until, before, closed }: EntryRange
-): Promise<SumsByAccount> {
-  const sums = new Map<string, Record<StatementLine, number>>()
-  const { endsAt, lastEntry } = closed ?? { endsAt: 0, lastEntry: 0 }
-  for (let first = after; first < until; first += sliceSize) {
-    const slice = [first, Math.min(first + sliceSize, until)]
-    addRows(sums, await reports.all<SumRow>(sumsOfAll, [...slice, before, endsAt, lastEntry]))
-  }
-  return sums
-}
 
 /** Sums up all lines but usage and refunds. Throws StoreUnavailable. */
 export async function sumMovements (
@@ -94,19 +65,3 @@ export function balanceOf (lines: LineSums): number {
 const lineOfMovement = `case entry.kind
   when 'deposit' then 'deposits' when 'withdraw' then 'withdrawals' when 'adjust' then 'adjustments'
   else case when movement.amount < 0 then 'transfers_out' else 'transfers_in' end end`
-
-const inRange = 'entry.seq > $1 and entry.seq <= $2 and entry.at < $3 and (entry.at >= $4 or entry.seq > $5)'
-
-const sumsOfAll = `
-  select account, line, cast(sum(amount) as bigint) as amount from (
-    select movement.account, movement.amount, ${lineOfMovement} as line
-    from entry join movement on movement.entry = entry.seq where ${inRange}
-    union all
-    select chain.account, case posted.kind when 'usage' then -nano else nano end,
-      case posted.kind when 'usage' then 'usage' else 'refunds' end
-    from (
-      select chain, kind, cast(sum(amount) as bigint) as nano from entry
-      where ${inRange} and kind in ('usage', 'refund') group by chain, kind
-    ) as posted join chain on chain.id = posted.chain
-  ) as posted where account in (select id from account where kind = 'account')
-  group by account, line having sum(amount) <> 0`

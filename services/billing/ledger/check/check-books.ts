@@ -3,7 +3,6 @@ import type { Store, Value } from '../../../store/store.ts'
 import { findLastEntry } from './last-entry.ts'
 import { entryRules, holdRules, holdsOfSlice, type Rule, type Violation } from './rules.ts'
 import { accountViolations, sumsOfSlice, type AccountSums } from './sums.ts'
-import { monthViolations, someMonthViolations } from './check-months.ts'
 import { moveWatermark, readWatermark, unchecked, type Watermark } from './watermark.ts'
 
 type Reader = Pick<Store, 'engine' | 'reports' | 'clock'>
@@ -32,17 +31,14 @@ const sliceSize = 10_000
 const holdsAtOnce = 1_000
 /** A transaction may end this long after the time that it writes. */
 const marginMs = 3_600_000
-/** Checks of new entries in this time look at the same closed month. */
-const turnMs = 3_600_000
 
 /**
- * Checks by default all accounts, the entries and holds since the last check that found nothing, and one of
- * the closed months; returns up to a hundred violations of each rule. A check of everything confirms
- * violations. Requests may go on meanwhile. Throws StoreUnavailable, or the signal's reason.
+ * Checks by default all accounts, and the entries and holds since the last check that found nothing; returns
+ * up to a hundred violations of each rule. A check of everything confirms violations. Requests may go on
+ * meanwhile. Throws StoreUnavailable, or the signal's reason.
  *
  * Entries cannot be changed without removing their triggers. A change by someone who does that, and one of a
- * hold that ended long ago, is found by a check of everything only, unless it changes what a closed month
- * comes to.
+ * hold that ended long ago, is found by a check of everything only.
  */
 export async function checkBooks (
   store: Store, { scope = 'new', signal, derived }: CheckOptions = {}
@@ -89,10 +85,6 @@ async function check (
   const until = isStable ? end : from.seq
   const accounts = accountViolations(store, { verified: from.seq, until, between: sums })
   for await (const violation of accounts) findings.add(violation)
-  const months = from === unchecked
-    ? monthViolations(store, signal)
-    : someMonthViolations(store, { since: from.checkedAt - marginMs, turn: Math.floor(checkedAt / turnMs) })
-  for await (const violation of months) findings.add(violation)
   if (from === unchecked && derived !== undefined) {
     for await (const violation of derived(store, signal)) findings.add(violation)
   }

@@ -63,12 +63,6 @@ export const explanations = {
       '`movement` is missing. Both are written in one transaction.',
     advice: 'If the account was credited, insert the row; otherwise book the difference with `tollgate credits adjust`.'
   },
-  'a closed month has the sums of its entries': {
-    meaning: 'What an account had come to at the end of a closed month differs from the entries of that time. Months are ' +
-      'closed for good, so rows of `closing_sum` or of the entries were changed or lost.',
-    advice: 'The entries are the truth. Statements of that month that were sent out may be wrong: compare them, and ' +
-      'book a difference with `tollgate credits adjust`, in the open month.'
-  },
   'usage by day is the sum of its entries': {
     meaning: 'A row of the table `usage_day` differs from the entries of that day, so reports of usage are wrong. The ' +
       'books themselves are right. The row was changed by something other than Tollgate, or restored from another ' +
@@ -77,9 +71,9 @@ export const explanations = {
       'meanwhile. They make the rows again: wait until `tollgate_usage_entries_waiting` is 0, then check with `--full`.'
   },
   'spend by day is the sum of its entries': {
-    meaning: 'A row of the table `chain_day` differs from the entries of that day, so statements of open months and ' +
-      'balances of the past are wrong. The books themselves and closed months are right. The row was changed by ' +
-      'something other than Tollgate, or restored from another time than the entries.',
+    meaning: 'A row of the table `chain_day` differs from the entries of that day, so statements and balances of the past are ' +
+      'wrong. The books themselves are right. The row was changed by something other than Tollgate, or restored ' +
+      'from another time than the entries.',
     advice: 'Run `delete from chain_day` and `update chain_progress set seq = 0` in one transaction; nodes may run ' +
       'meanwhile. They make the rows again: wait until `tollgate_usage_entries_waiting` is 0, then check with `--full`.'
   },

@@ -3,7 +3,6 @@ import { listEntries, type EntryRequest } from '../../../../services/operations/
 import { getAccount } from '../../../../services/operations/admin/accounts.ts'
 import { allPages } from '../../../../services/operations/admin/page.ts'
 import { listStatements } from '../../../../services/operations/admin/statements.ts'
-import { closeMonth } from '../../../../services/billing/ledger/books/close-month.ts'
 import { forEachEngine } from '../../../engines.ts'
 import { bookSomething, openBooks } from '../../billing/ledger/books/random-books.ts'
 import { createRandom } from '../../billing/ledger/random.ts'
@@ -26,9 +25,6 @@ forEachEngine(t, `figures are the sums of the entries that they lead to, seed ${
   for (const account of accounts) await books.deposit(account, 10_000, start)
   for (let step = 0; step < 120; step++) {
     await bookSomething(books, random, start + random.integer(0, 150 * 86_400_000))
-    // The second month is closed together with the third one.
-    if (step === 40) await closeMonth(store, '2026-01')
-    if (step === 80) await closeMonth(store, '2026-03')
   }
 
   async function sumOf (account: string, filter: EntryRequest): Promise<number> {

@@ -1,7 +1,6 @@
 import { createAccounts } from '../../../../../services/billing/ledger/accounts.ts'
-import { sumEntriesBefore, sumsBefore, viewBooks } from '../../../../../services/billing/ledger/books/balances.ts'
+import { lastEntryNow, sumsBefore } from '../../../../../services/billing/ledger/books/balances.ts'
 import { rollUpChains } from '../../../../../services/billing/ledger/books/chain-days.ts'
-import { monthViolations } from '../../../../../services/billing/ledger/check/check-months.ts'
 import { balanceOf, noSums } from '../../../../../services/billing/ledger/books/sums.ts'
 import { createCorrections } from '../../../../../services/billing/ledger/corrections.ts'
 import { createTransfers } from '../../../../../services/billing/ledger/transfers.ts'
@@ -43,32 +42,30 @@ export async function openBooks (store: Store) {
     },
     async balances (before: number) {
       const accounts = ['org', 'other', 'team']
-      const sums = await sumsBefore(store, await viewBooks(store), before, accounts)
+      const sums = await sumsBefore(store, await lastEntryNow(store), before, accounts)
       return Object.fromEntries(accounts.map(account => [account, balanceOf(sums.get(account) ?? noSums)]))
+    },
+    /** What each account has come to before a time, by its movements and charges alone. */
+    async sumsOfEntries (before: number) {
+      const rows = await store.all<{ id: string, nano: number }>(`
+        select account.id, cast(
+          coalesce((select sum(amount) from movement where movement.account = account.id
+            and entry in (select seq from entry where at < $1)), 0)
+          - coalesce((select sum(case kind when 'usage' then amount else -amount end) from entry
+            where kind in ('usage', 'refund') and at < $1
+            and chain in (select id from chain where chain.account = account.id)), 0) as bigint) as nano
+        from account where kind = 'account' and id in ('org', 'other', 'team') order by id`, [before])
+      return Object.fromEntries(rows.map(({ id, nano }) => [id, nano]))
+    },
+    async balancesOfAccounts () {
+      const rows = await store.all<{ id: string, balance: number }>(`
+        select id, credits - spent as balance from account where id in ('org', 'other', 'team') order by id`)
+      return Object.fromEntries(rows.map(({ id, balance }) => [id, balance]))
     },
     rollUp: async (chunk: number) => await rollUpChains(store, { chunk }),
     /** As `recordEntryBlocks` does, of fewer entries. */
     async recordBlock (size: number) {
       if (store.engine === 'sqlite') await store.run(recordBlock, [size])
-    },
-    /** What each account has come to before a time, by line: from the sums of days, and from all entries. */
-    async bothSums (before: number) {
-      const view = await viewBooks(store)
-      const accounts = ['org', 'other', 'team']
-      const days = await sumsBefore(store, view, before, accounts)
-      const entries = await sumEntriesBefore(store, view, before)
-      const own = await Promise.all(accounts.map(async account =>
-        (await sumsBefore(store, view, before, [account])).get(account)))
-      const linesOf = (account: string, sums: typeof days) => sums.get(account) ?? noSums
-      return {
-        days: accounts.map((account, index) => [linesOf(account, days), own[index] ?? noSums]),
-        entries: accounts.map(account => [linesOf(account, entries), linesOf(account, entries)])
-      }
-    },
-    async violations () {
-      const found = []
-      for await (const violation of monthViolations(store)) found.push(violation)
-      return found
     }
   }
 }
