@@ -1,7 +1,5 @@
-import { rollUpChains } from '../services/billing/ledger/books/chain-days.ts'
 import { recordEntryBlocks } from '../services/billing/ledger/sql/entry-blocks.ts'
-import { countWaitingEntries } from '../services/billing/ledger/sql/roll-up.ts'
-import { rollUpUsage } from '../services/operations/reports/roll-up.ts'
+import { countWaitingEntries, rollUpUsage } from '../services/operations/reports/roll-up.ts'
 import { openStore } from '../services/store/open.ts'
 import type { Store } from '../services/store/store.ts'
 
@@ -24,8 +22,7 @@ export async function seed (store: Store, counts: SeedCounts): Promise<void> {
   }
   const { entries = 0 } = counts
   // A running gateway does so too, and the one that was overtaken stops.
-  while (await countWaitingEntries(store, 'usage_progress') > 0) await rollUpUsage(store, { chunk: rowsAtOnce })
-  while (await countWaitingEntries(store, 'chain_progress') > 0) await rollUpChains(store, { chunk: rowsAtOnce })
+  while (await countWaitingEntries(store) > 0) await rollUpUsage(store, { chunk: rowsAtOnce })
   for (let recorded = 0; recorded < entries; recorded += entriesRecordedAtOnce) await recordEntryBlocks(store)
 }
 

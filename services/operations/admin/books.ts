@@ -1,6 +1,5 @@
 import type { BalanceAt } from '../../../schemas/admin/books.ts'
-import { lastEntryNow, sumsBefore } from '../../billing/ledger/books/balances.ts'
-import { balanceOf, noSums } from '../../billing/ledger/books/sums.ts'
+import { sumPeriod } from '../../billing/ledger/books/account-periods.ts'
 import { isoTime } from '../../shared/iso-time.ts'
 import { getAccount } from './accounts.ts'
 import type { Administration } from './administration.ts'
@@ -10,10 +9,9 @@ import { amountFields } from './amounts.ts'
 export async function getBalanceAt (
   administration: Administration, id: string, at: number = administration.store.clock()
 ): Promise<BalanceAt> {
-  const { store } = administration
   await getAccount(administration, id)
-  const sums = await sumsBefore(store, await lastEntryNow(store), at, [id])
+  const sums = await sumPeriod(administration.store, { from: at, to: at }, [id])
   return {
-    object: 'balance', account: id, at: isoTime(at), ...amountFields('balance', balanceOf(sums.get(id) ?? noSums))
+    object: 'balance', account: id, at: isoTime(at), ...amountFields('balance', sums.get(id)?.openingNano ?? 0)
   }
 }

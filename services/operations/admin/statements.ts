@@ -1,8 +1,9 @@
 import type { Statement } from '../../../schemas/admin/books.ts'
-import { lastEntryNow, sumsBefore } from '../../billing/ledger/books/balances.ts'
-import { readMonth } from '../../billing/ledger/books/months.ts'
-import { balanceOf, noSums, statementLines, type LineSums, type StatementLine } from '../../billing/ledger/books/sums.ts'
-import type { Value } from '../../store/store.ts'
+import {
+  statementLines, sumPeriod, type AccountPeriod, type StatementLine
+} from '../../billing/ledger/books/account-periods.ts'
+import { readMonth, type Month } from '../../billing/ledger/books/months.ts'
+import type { Store, Value } from '../../store/store.ts'
 import { whereClause } from '../../store/where-clause.ts'
 import { getAccount } from './accounts.ts'
 import type { Administration } from './administration.ts'
@@ -17,65 +18,53 @@ export interface StatementRequest {
   account?: string | undefined
 }
 
-interface AccountOfStatement { id: string, name: string, before: LineSums, after: LineSums }
+interface AccountOfStatement { id: string, name: string, period: AccountPeriod | undefined }
 
 /** Lists the statements of a month by account. Throws GatewayError 400, 404, StoreUnavailable. */
 export async function listStatements (
-  administration: Administration, { limit, after, ...request }: StatementRequest & PageRequest
+  administration: Administration, { limit, after, month: name, account }: StatementRequest & PageRequest
 ): Promise<Page<Statement>> {
-  const { list } = await openStatements(administration, request)
-  return await list({ limit, after })
+  const month = readMonth(name)
+  if (account !== undefined) await getAccount(administration, account)
+  await administration.flush()
+  return await readPage({ limit, after }, {
+    example: [''],
+    read: (after, limit) => readAccounts(administration.store, month, { account, after: after?.[0], limit }),
+    toItem: account => toStatement(account, name),
+    cursorOf: ({ id }) => [id]
+  })
 }
 
 /** Lists the statements of a month as CSV. Throws as `listStatements` does. */
 export async function * statementsCsv (
   administration: Administration, request: StatementRequest
 ): AsyncGenerator<string, void, undefined> {
-  const { list } = await openStatements(administration, request)
-  yield * toCsv(statementColumns, allPages(list))
+  yield * toCsv(statementColumns, allPages(page => listStatements(administration, { ...request, ...page })))
 }
 
-/** Looks at the books once, for all pages. */
-async function openStatements (administration: Administration, { month: name, account }: StatementRequest) {
-  const { store, flush } = administration
-  const { startsAt, endsAt } = readMonth(name)
-  if (account !== undefined) await getAccount(administration, account)
-  await flush()
-  const lastEntry = await lastEntryNow(store)
+interface AccountsRequest { account: string | undefined, after: string | undefined, limit: number }
 
-  async function read (after: string, limit: number): Promise<AccountOfStatement[]> {
-    const params: Value[] = [limit, endsAt]
-    const where = whereClause([['id > ?', after], ['id = ?', account]], params)
-    const accounts = await store.reports.all<{ id: string, name: string }>(`
-      select id, name from account where kind = 'account' and created_at < $2 and ${where}
-      order by id limit $1`, params)
-    const ids = accounts.map(({ id }) => id)
-    const opening = await sumsBefore(store, lastEntry, startsAt, ids)
-    const closing = await sumsBefore(store, lastEntry, endsAt, ids)
-    return accounts.map(({ id, name }) =>
-      ({ id, name, before: opening.get(id) ?? noSums, after: closing.get(id) ?? noSums }))
-  }
-
-  return {
-    async list (page: PageRequest): Promise<Page<Statement>> {
-      return await readPage(page, {
-        example: [''],
-        read: async (after, limit) => await read(after?.[0] ?? '', limit),
-        toItem: account => toStatement(account, name),
-        cursorOf: ({ id }) => [id]
-      })
-    }
-  }
+/** Reads the accounts that were there in a month, by id. */
+async function readAccounts (
+  store: Store, { startsAt, endsAt }: Month, { account, after, limit }: AccountsRequest
+): Promise<AccountOfStatement[]> {
+  const params: Value[] = [limit, endsAt]
+  const where = whereClause([['id > ?', after ?? ''], ['id = ?', account]], params)
+  const accounts = await store.reports.all<{ id: string, name: string }>(`
+    select id, name from account where kind = 'account' and created_at < $2 and ${where}
+    order by id limit $1`, params)
+  const periods = await sumPeriod(store, { from: startsAt, to: endsAt }, accounts.map(({ id }) => id))
+  return accounts.map(({ id, name }) => ({ id, name, period: periods.get(id) }))
 }
 
-function toStatement ({ id, name, before, after }: AccountOfStatement, month: string): Statement {
-  const lineOf = (line: StatementLine) => amountFields('amount', after[line] - before[line])
+function toStatement ({ id, name, period }: AccountOfStatement, month: string): Statement {
+  const lineOf = (line: StatementLine) => amountFields('amount', period?.lines[line] ?? 0)
   return {
     object: 'statement',
     account: id,
     name,
     month,
-    ...amountFields('opening', balanceOf(before)),
+    ...amountFields('opening', period?.openingNano ?? 0),
     movements: {
       deposits: lineOf('deposits'),
       withdrawals: lineOf('withdrawals'),
@@ -85,7 +74,7 @@ function toStatement ({ id, name, before, after }: AccountOfStatement, month: st
       usage: lineOf('usage'),
       refunds: lineOf('refunds')
     },
-    ...amountFields('closing', balanceOf(after))
+    ...amountFields('closing', period?.closingNano ?? 0)
   }
 }
 

@@ -1,8 +1,7 @@
 import { budgetAccounts } from '../../keys/budgets.ts'
 import { periodAt, type Period, type PeriodSpan } from '../../keys/periods.ts'
 import { selectKey } from '../../keys/rows.ts'
-import { lastEntryNow, sumsBefore } from '../../billing/ledger/books/balances.ts'
-import { noSums } from '../../billing/ledger/books/sums.ts'
+import { entriesOfPeriod } from '../../billing/ledger/sql/entry-blocks.ts'
 import { exactUsd } from '../reports/exact-json.ts'
 import { createJsonRows } from '../../store/json-rows.ts'
 import type { Store } from '../../store/store.ts'
@@ -85,15 +84,22 @@ async function reportAccountBudget (
   }
 }
 
-/** Sums the entries up once for each period; all later ones are in it. */
+/**
+ * Returns what an account had spent before a period, which does not change later: what it has spent by now,
+ * less the entries since. Read once for each period.
+ */
 async function spentBefore (store: Store, account: string, { name, startsAt }: PeriodSpan): Promise<number> {
-  const read = async () => await store.get<{ spent: number }>(
+  const known = await store.get<{ spent: number }>(
     'select spent from period_start where account = $1 and period = $2', [account, name])
-  const known = await read()
   if (known !== undefined) return known.spent
-  const sums = await sumsBefore(store, await lastEntryNow(store), startsAt, [account])
-  const { usage, refunds } = sums.get(account) ?? noSums
-  const spent = 0 - usage - refunds
+  const before = await store.reports.get<{ spent: number }>(`
+    select spent - (
+      select cast(coalesce(sum(case kind when 'usage' then amount else -amount end), 0) as bigint)
+      from ${entriesOfPeriod(store.engine, '$2', '$3')}
+      where entry.at >= $2 and entry.at < $3 and kind in ('usage', 'refund')
+      and chain in (select id from chain where account = $1)
+    ) as spent from account where id = $1`, [account, startsAt, Number.MAX_SAFE_INTEGER])
+  const spent = before?.spent ?? 0
   await store.run(
     'insert into period_start (account, period, spent) values ($1, $2, $3) on conflict do nothing',
     [account, name, spent])

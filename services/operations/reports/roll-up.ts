@@ -1,4 +1,4 @@
-import { rollUpEntries } from '../../billing/ledger/sql/roll-up.ts'
+import { settledSeq } from '../../billing/ledger/sql/settled-seq.ts'
 import { createRowInsert } from '../../store/sqlite-connection.ts'
 import type { Queries, Store } from '../../store/store.ts'
 import { sumFacts, type DayRow, type EntryGroup } from './sum-facts.ts'
@@ -11,13 +11,42 @@ const usualChunks: Record<Engine, number> = { sqlite: 1_000, postgres: 10_000 }
 /** This many entries are summed up faster than a thread could be asked. */
 const fewEntries = 200
 
-/** Adds entries to `usage_day`, as `rollUpEntries` does; returns how many. Throws StoreUnavailable. */
+/**
+ * Adds the entries that were there at the start to `usage_day`, and returns how many. Several nodes may do so
+ * at once: a chunk counts for the node that moves the progress from where it read it, and the others stop.
+ * Throws StoreUnavailable.
+ */
 export async function rollUpUsage (
   store: Store, { signal, chunk = usualChunks[store.engine] }: { signal?: AbortSignal, chunk?: number } = {}
 ): Promise<number> {
-  const prepare = async (from: number, to: number): Promise<Add> =>
-    store.engine === 'sqlite' ? await readSums(store, from, to) : addFromEntries(from, to)
-  return await rollUpEntries(store, { progress: 'usage_progress', chunk, prepare }, signal)
+  const row = await store.get<{ seq: number }>('select seq from usage_progress')
+  const start = row?.seq ?? 0
+  const end = await settledSeq(store)
+  if (end === null) return 0
+  let from = start
+  while (from < end && signal?.aborted !== true) {
+    const to = Math.min(from + chunk, end)
+    if (!await addChunk(store, from, to)) break
+    from = to
+  }
+  return from - start
+}
+
+/** Returns how many entries are not in `usage_day` yet. Throws StoreUnavailable. */
+export async function countWaitingEntries (store: Pick<Store, 'get'>): Promise<number> {
+  const row = await store.get<{ count: number }>(`
+    select coalesce((select max(seq) from entry), 0) - seq as count from usage_progress`)
+  return row?.count ?? 0
+}
+
+/** Resolves with false if another node has added the chunk. */
+async function addChunk (store: Store, from: number, to: number): Promise<boolean> {
+  const add = store.engine === 'sqlite' ? await readSums(store, from, to) : addFromEntries(from, to)
+  return await store.transaction(async queries => {
+    const moved = await queries.run('update usage_progress set seq = $2 where seq = $1', [from, to])
+    if (moved === 1) await add(queries)
+    return moved === 1
+  })
 }
 
 type Add = (queries: Queries) => Promise<unknown>

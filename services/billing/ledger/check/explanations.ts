@@ -70,13 +70,6 @@ export const explanations = {
     advice: 'Run `delete from usage_day` and `update usage_progress set seq = 0` in one transaction; nodes may run ' +
       'meanwhile. They make the rows again: wait until `tollgate_usage_entries_waiting` is 0, then check with `--full`.'
   },
-  'spend by day is the sum of its entries': {
-    meaning: 'A row of the table `chain_day` differs from the entries of that day, so statements and balances of the past are ' +
-      'wrong. The books themselves are right. The row was changed by something other than Tollgate, or restored ' +
-      'from another time than the entries.',
-    advice: 'Run `delete from chain_day` and `update chain_progress set seq = 0` in one transaction; nodes may run ' +
-      'meanwhile. They make the rows again: wait until `tollgate_usage_entries_waiting` is 0, then check with `--full`.'
-  },
   'every posting names a chain that includes the paying account': {
     meaning: 'A charge or refund does not say which accounts it counts for, so sums over entries miss it. ' +
       alteredEntries,

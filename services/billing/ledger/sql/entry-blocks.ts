@@ -30,15 +30,6 @@ export function entriesOfPeriod (engine: Store['engine'], from = '$1', to = '$2'
     ) as block cross join entry on entry.seq between block.first and block.last`
 }
 
-/** Returns the `from` clause for entries after a number and dated before a time: few, booked late. */
-export function entriesAfter (engine: Store['engine'], last: string, before: string): string {
-  if (engine === 'postgres') return 'entry'
-  return `(
-      select first, last from entry_block where last > ${last} and earliest < ${before}
-      union all select coalesce(max(last), 0) + 1, ${Number.MAX_SAFE_INTEGER} from entry_block
-    ) as block cross join entry on entry.seq between block.first and block.last`
-}
-
 /**
  * Returns the condition that an entry of a period has at most this number. By the plain column, Postgres
  * would read all entries up to it, by their primary key.

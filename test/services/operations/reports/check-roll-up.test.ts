@@ -2,7 +2,6 @@ import t, { type Test } from 'tap'
 import { createAccounts } from '../../../../services/billing/ledger/accounts.ts'
 import { checkBooks } from '../../../../services/billing/ledger/check/check-books.ts'
 import { createCorrections } from '../../../../services/billing/ledger/corrections.ts'
-import { rollUpChains } from '../../../../services/billing/ledger/books/chain-days.ts'
 import { rollUpViolations } from '../../../../services/operations/reports/check-roll-up.ts'
 import { rollUpUsage } from '../../../../services/operations/reports/roll-up.ts'
 import type { Store } from '../../../../services/store/store.ts'
@@ -10,9 +9,7 @@ import { createDatabase, forEachEngine, type Database } from '../../../engines.t
 import { runLedgerCheck } from '../../../../services/operations/admin/entries.ts'
 import { openAdministration } from '../admin/helper.ts'
 
-const rules = {
-  usage: 'usage by day is the sum of its entries', chain: 'spend by day is the sum of its entries'
-} as const
+const rule = 'usage by day is the sum of its entries'
 
 /** Books with usage of two models, a refund, and what is rolled up of it. */
 async function openBooks (t: Test, { open }: Database) {
@@ -26,7 +23,6 @@ async function openBooks (t: Test, { open }: Database) {
   await admin.spend({ ...request, amountNano: 7, model: 'other', estimated: true })
   await createCorrections(store).refund({ id: 'back', entry, amountNano: 10 })
   await rollUpUsage(store)
-  await rollUpChains(store)
   return { store, admin, spend: () => admin.spend({ ...request, amountNano: 1 }) }
 }
 
@@ -40,12 +36,10 @@ forEachEngine(t, 'usage by day that agrees with its entries is no violation', as
   await spend()
   t.same(await violationsOf(store), [], 'what is not rolled up yet is not compared')
   await rollUpUsage(store)
-  await rollUpChains(store)
   t.same(await violationsOf(store), [])
 })
 
 interface Damage {
-  of: keyof typeof rules
   sql: string
   subject: RegExp
   expected: number | null
@@ -55,19 +49,18 @@ interface Damage {
 const ofOther = "where model = 'other'"
 const damages: Record<string, Damage> = {
   'an amount': {
-    of: 'usage', sql: `update usage_day set amount = amount + 1 ${ofOther}`, subject: / acme k other amount$/, expected: 7, found: 8
+    sql: `update usage_day set amount = amount + 1 ${ofOther}`, subject: / acme k other amount$/, expected: 7, found: 8
   },
   'a count of tokens': {
-    of: 'usage', sql: `update usage_day set prompt = 9 ${ofOther}`, subject: / acme k other prompt$/, expected: 3, found: 9
+    sql: `update usage_day set prompt = 9 ${ofOther}`, subject: / acme k other prompt$/, expected: 3, found: 9
   },
   'another model': {
-    of: 'usage', sql: `update usage_day set model = 'wrong' ${ofOther}`, subject: / wrong requests$/, expected: null, found: 1
+    sql: `update usage_day set model = 'wrong' ${ofOther}`, subject: / wrong requests$/, expected: null, found: 1
   },
   'a lost row': {
-    of: 'usage', sql: `delete from usage_day ${ofOther}`, subject: / other requests$/, expected: 1, found: null
+    sql: `delete from usage_day ${ofOther}`, subject: / other requests$/, expected: 1, found: null
   },
   'a row too many': {
-    of: 'usage',
     sql: `
       insert into usage_day
       select 3, account, chain, api_key, model, provider, estimated, tags, 5, prompt, completion, cached, reasoning,
@@ -78,48 +71,30 @@ const damages: Record<string, Damage> = {
     found: 5
   },
   'all rows lost': {
-    of: 'usage', sql: 'delete from usage_day', subject: / other requests$/, expected: 1, found: null
+    sql: 'delete from usage_day', subject: / other requests$/, expected: 1, found: null
   },
   'entries that count as rolled up': {
-    of: 'usage', sql: 'update usage_progress set seq = seq + 5', subject: /^usage_progress$/, expected: 5, found: 10
-  },
-  'what a chain was charged': {
-    of: 'chain', sql: 'update chain_day set usage = usage + 1', subject: / acme usage$/, expected: 157, found: 158
-  },
-  'what a chain was refunded': {
-    of: 'chain', sql: 'update chain_day set refunds = 9', subject: / acme refunds$/, expected: 10, found: 9
-  },
-  'a lost day of a chain': { of: 'chain', sql: 'delete from chain_day', subject: / acme usage$/, expected: 157, found: null },
-  'a day of a chain too many': {
-    of: 'chain',
-    sql: "insert into chain_day (chain, day, usage, refunds) values ('acme', 3, 5, 0)",
-    subject: /^1970-01-04 acme usage$/,
-    expected: null,
-    found: 5
-  },
-  'entries that count as summed up by chain': {
-    of: 'chain', sql: 'update chain_progress set seq = seq + 5', subject: /^chain_progress$/, expected: 5, found: 10
+    sql: 'update usage_progress set seq = seq + 5', subject: /^usage_progress$/, expected: 5, found: 10
   }
 }
 
 for (const engine of ['sqlite', 'postgres'] as const) {
   t.test(`damage to usage by day is found, and mended as advised (${engine})`, async t => {
-    for (const [name, { of: table, sql, subject, expected, found }] of Object.entries(damages)) {
+    for (const [name, { sql, subject, expected, found }] of Object.entries(damages)) {
       const { store, admin } = await openBooks(t, await createDatabase(t, engine))
       await store.run(sql)
       const violations = await violationsOf(store)
-      t.ok(violations.every(violation => violation.rule === rules[table]), name)
+      t.ok(violations.every(violation => violation.rule === rule), name)
       t.match(violations.find(violation => subject.test(violation.subject)), { expected, found }, name)
       const { ok, violations: [shown] } = await runLedgerCheck(admin, 'all')
       t.notOk(ok)
-      t.match(shown?.advice, new RegExp(`delete from ${table}_day.*update ${table}_progress set seq = 0`))
+      t.match(shown?.advice, /delete from usage_day.*update usage_progress set seq = 0/)
 
       await store.transaction(async queries => {
-        await queries.run(`delete from ${table}_day`)
-        await queries.run(`update ${table}_progress set seq = 0`)
+        await queries.run('delete from usage_day')
+        await queries.run('update usage_progress set seq = 0')
       })
       await rollUpUsage(store)
-      await rollUpChains(store)
       t.same(await violationsOf(store), [], `${name}, mended`)
     }
   })
@@ -131,7 +106,7 @@ forEachEngine(t, 'usage by day is compared while other nodes roll it up', async 
   const traffic = (async () => {
     while (!over.signal.aborted) {
       await spend()
-      await Promise.all([rollUpUsage(store), rollUpChains(store)])
+      await rollUpUsage(store)
     }
   })()
   for (let round = 0; round < 10; round++) t.same(await violationsOf(store), [])

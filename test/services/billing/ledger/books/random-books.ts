@@ -1,7 +1,5 @@
 import { createAccounts } from '../../../../../services/billing/ledger/accounts.ts'
-import { lastEntryNow, sumsBefore } from '../../../../../services/billing/ledger/books/balances.ts'
-import { rollUpChains } from '../../../../../services/billing/ledger/books/chain-days.ts'
-import { balanceOf, noSums } from '../../../../../services/billing/ledger/books/sums.ts'
+import { sumPeriod } from '../../../../../services/billing/ledger/books/account-periods.ts'
 import { createCorrections } from '../../../../../services/billing/ledger/corrections.ts'
 import { createTransfers } from '../../../../../services/billing/ledger/transfers.ts'
 import type { Store } from '../../../../../services/store/store.ts'
@@ -40,10 +38,10 @@ export async function openBooks (store: Store) {
         order by seq limit 1`)
       if (usage !== undefined) await corrections.refund({ id: id(), entry: `entry_${usage.seq}`, at })
     },
-    async balances (before: number) {
-      const accounts = ['org', 'other', 'team']
-      const sums = await sumsBefore(store, await lastEntryNow(store), before, accounts)
-      return Object.fromEntries(accounts.map(account => [account, balanceOf(sums.get(account) ?? noSums)]))
+    async balances (at: number) {
+      const sums = await sumPeriod(store, { from: at, to: at }, ['org', 'other', 'team'])
+      const balances = Array.from(sums, ([account, { openingNano }]) => [account, openingNano])
+      return Object.fromEntries(balances.toSorted())
     },
     /** What each account has come to before a time, by its movements and charges alone. */
     async sumsOfEntries (before: number) {
@@ -62,7 +60,6 @@ export async function openBooks (store: Store) {
         select id, credits - spent as balance from account where id in ('org', 'other', 'team') order by id`)
       return Object.fromEntries(rows.map(({ id, balance }) => [id, balance]))
     },
-    rollUp: async (chunk: number) => await rollUpChains(store, { chunk }),
     /** As `recordEntryBlocks` does, of fewer entries. */
     async recordBlock (size: number) {
       if (store.engine === 'sqlite') await store.run(recordBlock, [size])
@@ -92,7 +89,6 @@ export async function bookSomething (
     () => books.spend(pick(['team org', 'other']), amount, time),
     () => books.spend(pick(['team org', 'other']), amount, time),
     () => books.refund(time),
-    () => books.rollUp(random.integer(1, 40)),
     () => books.recordBlock(random.integer(1, 20))
   ])()
 }
