@@ -3,7 +3,6 @@ import { isTagName, type UsageDimension } from '../services/operations/reports/d
 import { readIsoTime } from '../services/shared/iso-time.ts'
 import { nanoFromUsd } from '../services/shared/money.ts'
 import { maxPageSize } from '../services/operations/admin/page.ts'
-import { toReconciliationDimensions } from '../services/operations/admin/reconciliation.ts'
 import { toDimensions } from '../services/operations/admin/usage.ts'
 
 /** Adds `--json` to a command. */
@@ -45,18 +44,6 @@ const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d
 /** Parses the dimensions of a usage report, e.g. `key,day`. */
 export function parseUsageDimensions (text: string): UsageDimension[] {
   return parsed(() => toDimensions(text))
-}
-
-/** Parses the dimensions of a reconciliation, e.g. `provider,day`. */
-export function parseReconciliationDimensions (text: string): ReturnType<typeof toReconciliationDimensions> {
-  return parsed(() => toReconciliationDimensions(text))
-}
-
-/** Parses a share such as `0.05`. */
-export function parseShare (text: string): number {
-  const share = Number(text)
-  if (text.trim() !== '' && share >= 0 && share <= 1) return share
-  throw new InvalidArgumentError('Expected a number from 0 to 1.')
 }
 
 /** Parses a status such as `429`, or a class of them such as `5xx`. */

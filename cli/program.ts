@@ -14,7 +14,6 @@ import { addRequestCommands } from './requests.ts'
 import { addRouteCommands } from './route.ts'
 import { createSession } from './session.ts'
 import { oneLine, type Outcome, type Terminal } from './terminal.ts'
-import { addReconciliationCommand } from './reconciliation.ts'
 import { addUsageCommand } from './usage.ts'
 
 /** Builds the commands of the CLI, which write their exit code to `outcome`. */
@@ -39,7 +38,6 @@ export function createProgram (terminal: Terminal, outcome: Outcome): Command {
   addAccountCommands(program, session)
   addCreditCommands(program, session)
   addUsageCommand(program, session)
-  addReconciliationCommand(program, session)
   addLedgerCommands(program, session)
   addBooksCommands(program, session)
   addAlertsCommand(program, session)

@@ -30,7 +30,6 @@ import * as adminKeys from './admin/keys.ts'
 import * as adminLedger from './admin/ledger.ts'
 import * as adminMedia from './admin/media.ts'
 import * as adminProviders from './admin/providers.ts'
-import * as adminReconciliation from './admin/reconciliation.ts'
 import * as adminRequests from './admin/requests.ts'
 import * as adminSession from './admin/session.ts'
 import * as adminShared from './admin/shared.ts'
@@ -45,7 +44,7 @@ const modules = [
   openaiResponses, openaiRouting, openaiSampling, openaiUsage, openaiVideos, openaiWebhooks, anthropicError,
   anthropicMessageBlocks, anthropicMessages, anthropicModels, adminAccounts, adminAlerts, adminAudit,
   adminBooks, adminEntries, adminHolds, adminJobs, adminKeys, adminLedger, adminMedia, adminProviders,
-  adminReconciliation, adminRequests, adminShared, adminSession, adminSuspense, adminUsage,
+  adminRequests, adminShared, adminSession, adminSuspense, adminUsage,
   sharedFront, sharedHealth
 ]
 

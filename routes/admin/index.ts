@@ -16,7 +16,6 @@ import me from './me.ts'
 import media from './media.ts'
 import postings from './postings.ts'
 import providers from './providers.ts'
-import reconciliation from './reconciliation.ts'
 import requests from './requests.ts'
 import suspense from './suspense.ts'
 import usage from './usage.ts'
@@ -52,7 +51,7 @@ export default async function admin (app: FastifyInstance): Promise<void> {
   })
   app.addHook('preSerialization', async ({ actor: { account } }, _reply, payload) =>
     account === null ? payload : forUsers(payload))
-  const money = [accounts, postings, books, entries, holds, usage, reconciliation, ledger, suspense]
+  const money = [accounts, postings, books, entries, holds, usage, ledger, suspense]
   const all = [me, ...money, keys, requests, jobs, media, audit, alerts, providers, live]
   for (const routes of all) await app.register(routes)
 }

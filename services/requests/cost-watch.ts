@@ -1,4 +1,3 @@
-import { isCostMismatch } from '../shared/cost-mismatch.ts'
 import type { Log } from '../shared/log.ts'
 
 /** A cost that a provider reported for a request, in nano-USD, beside what was expected. */
@@ -47,4 +46,15 @@ export function createCostWatch (
     onMismatch(cost)
     note(cost)
   }
+}
+
+/** Providers round each request in their own way. */
+const roundingNano = 1_000
+
+/** Whether the reported cost of a request is not the expected one, give or take a share of the larger. */
+export function isCostMismatch (
+  { expectedNano, reportedNano }: Pick<ReportedCost, 'expectedNano' | 'reportedNano'>, tolerance: number
+): boolean {
+  const differenceNano = Math.abs(reportedNano - expectedNano)
+  return differenceNano > Math.max(roundingNano, tolerance * Math.max(expectedNano, reportedNano))
 }

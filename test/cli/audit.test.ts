@@ -11,7 +11,7 @@ import { createCommandLine } from './helper.ts'
 const readers = [
   'serve', 'keys list', 'accounts list', 'usage', 'ledger check', 'ledger entries', 'ledger holds',
   'ledger suspense list', 'audit',
-  'books statements', 'books balance', 'alerts', 'reconciliation', 'jobs list', 'jobs show', 'requests list',
+  'books statements', 'books balance', 'alerts', 'jobs list', 'jobs show', 'requests list',
   'requests show', 'media', 'providers',
   'route explain', 'migrate'
 ]

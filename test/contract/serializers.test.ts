@@ -5,7 +5,7 @@ import { buildGateway } from '../helper.ts'
 
 /** The routes whose answers have no serializer: relayed answers, files, text, and documents. */
 const passThrough = [
-  'GET /admin/entries', 'GET /admin/live', 'GET /admin/reconciliation', 'GET /admin/statements',
+  'GET /admin/entries', 'GET /admin/live', 'GET /admin/statements',
   'GET /admin/usage', 'GET /docs', 'GET /docs/', 'GET /docs/js/scalar.js', 'GET /metrics', 'GET /openapi.json',
   'GET /v1/dashboard/billing/usage', 'GET /v1/media/:name', 'GET /v1/videos/:id/content', 'GET,HEAD /console/',
   'GET,HEAD /console/*', 'HEAD /v1/media/:name', 'POST /v1/chat/completions', 'POST /v1/completions',

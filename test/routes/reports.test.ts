@@ -11,7 +11,7 @@ const admin: ['GET' | 'POST', string][] = [
   ['GET', '/requests'], ['GET', '/requests?account=default'], ['GET', '/request-totals?by=model&account=default'],
   ['GET', '/alerts'], ['GET', '/statements?month=2026-10'], ['GET', '/statements?month=2026-10&account=default&format=csv'],
   ['GET', '/accounts/default/balance?at=2026-11-01'], ['GET', '/entries?format=csv&account=default'],
-  ['GET', '/suspense'], ['GET', '/accounts/default/balance'], ['GET', '/reconciliation'],
+  ['GET', '/suspense'], ['GET', '/accounts/default/balance'],
   ['GET', '/statements?month=2026-01'], ['GET', '/statements?month=2026-01&account=default'],
   ['GET', '/jobs'], ['GET', '/jobs?state=live'], ['GET', '/jobs?model=m&delivered=no'],
   ['POST', '/ledger/check']

@@ -49,7 +49,7 @@ export function clientUsageCsv (
 }
 
 /** Yields all rows of a report. */
-export async function * readAllUsage<Row> (
+async function * readAllUsage<Row> (
   store: Administration['store'], report: UsageReport, toRow: (totals: UsageTotals) => Row
 ): AsyncGenerator<Row[]> {
   for await (const totals of usageBatches(store, withTimes(report))) yield totals.map(toRow)
@@ -59,7 +59,7 @@ export async function * readAllUsage<Row> (
 const endOfTime = 100_000_000 * 86_400_000
 
 /** Fills in the times of a report that has none. */
-export function withTimes<Report extends TimeRange> ({ from = 0, to = endOfTime, ...report }: Report) {
+function withTimes<Report extends TimeRange> ({ from = 0, to = endOfTime, ...report }: Report) {
   return { ...report, from, to }
 }
 

@@ -15,8 +15,6 @@ export interface UsageFilter {
   provider?: string | undefined
   estimated?: boolean | undefined
   tag?: { name: string, value: string } | undefined
-  /** Only what a provider reported a cost of; then no other figures are complete. */
-  isReported?: boolean | undefined
 }
 
 export interface UsageSelection extends UsageFilter {
@@ -54,10 +52,6 @@ export interface UsageTotals {
   costedRequests: number
   costNano: number
   costedAmountNano: number
-  /** Of the requests whose provider reported a cost: how many, the cost, and what was expected. */
-  reportedRequests: number
-  reportedNano: number
-  expectedNano: number
   /** How much more the best model of the pool would have cost, for requests to `auto`. */
   savedNano: number
 }
@@ -134,7 +128,7 @@ function partsOf (engine: Store['engine'], selection: UsageSelection, params: Va
 function filterOf (
   engine: Store['engine'], filter: UsageFilter, params: Value[]
 ): string {
-  const { account, key, label, model, provider, estimated, tag, isReported } = filter
+  const { account, key, label, model, provider, estimated, tag } = filter
   const where = whereClause([
     ['used.chain in (select id from chain where account = ?)', account],
     ['used.api_key = ?', key],
@@ -142,8 +136,7 @@ function filterOf (
     ['used.model = ?', model],
     ['used.provider = ?', provider],
     ['used.estimated = ?', estimated === undefined ? undefined : Number(estimated)],
-    [tag === undefined ? '' : `${tagValue(engine, tag.name)} = ?`, tag?.value],
-    ['used.reported_requests > ?', isReported === true ? 0 : undefined]
+    [tag === undefined ? '' : `${tagValue(engine, tag.name)} = ?`, tag?.value]
   ], params)
   return where === '' ? '' : `where ${where}`
 }
@@ -181,9 +174,6 @@ function toTotals (row: SummedRow, dimensions: readonly Dimension[]): UsageTotal
     costedRequests: row.costed_requests,
     costNano: row.cost,
     costedAmountNano: row.costed_amount,
-    reportedRequests: row.reported_requests,
-    reportedNano: row.reported,
-    expectedNano: row.expected,
     savedNano: row.saved
   }
 }

@@ -47,7 +47,6 @@ const cases: Record<string, string[]> = {
   '/audit': ['', 'actor=none', 'action=none', 'target=none', period],
   '/alerts': [''],
   '/suspense': ['', 'state=open', 'account=none'],
-  '/reconciliation': [`${period}&by=model`],
   '/statements': ['month=2020-01', 'month=2020-01&account=default', `month=${thisMonth}`, `month=${thisMonth}&account=default`],
   '/providers': [''],
   '/me': ['']

@@ -31,7 +31,6 @@ const mayUse: Record<string, readonly string[]> = {
   'POST /keys/{id}/rotate': ['operator'],
   'POST /keys/{id}/revoke': ['operator'],
   'GET /usage': ['operator', 'finance', 'viewer'],
-  'GET /reconciliation': ['operator', 'finance', 'viewer'],
   'GET /requests': ['operator', 'finance', 'viewer'],
   'GET /requests/{id}': ['operator', 'finance', 'viewer'],
   'GET /request-totals': ['operator', 'finance', 'viewer'],

@@ -201,7 +201,7 @@ t.test('a user reads their own account and nothing else', async t => {
     ['/admin/usage?account=other', 403], ['/admin/usage?children=true', 403], ['/admin/entries?account=other', 403],
     ['/admin/requests?account=other', 403], ['/admin/request-totals?account=other', 403], ['/admin/jobs?account=other', 403],
     ['/admin/keys?account=other', 403], [`/admin/keys/${other.id}`, 404], ['/metrics', 403],
-    ['/admin/statements?month=2026-01', 403], ['/admin/suspense', 403], ['/admin/alerts', 403], ['/admin/reconciliation', 403]
+    ['/admin/statements?month=2026-01', 403], ['/admin/suspense', 403], ['/admin/alerts', 403]
   ]
   for (const [path, status] of refused) t.equal((await browser.ask('GET', path)).status, status, path)
   t.equal((await browser.ask('POST', '/admin/accounts', { id: 'mine' })).status, 403)
