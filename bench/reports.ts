@@ -61,7 +61,6 @@ interface Measured { quiet: Slice[], beside: Slice[], done: number, tookMs: numb
 
 /** A report, over and over, by as many clients as there are requests. */
 const reports: Record<string, (gateway: Gateway) => Promise<void>[]> = {
-  'ledger check --full': gateway => [ask(gateway, 'POST', '/admin/ledger/check?scope=all')],
   'ledger check': gateway => [ask(gateway, 'POST', '/admin/ledger/check')],
   'GET /admin/usage': gateway => [ask(gateway, 'GET', '/admin/usage?by=key,model')],
   'GET /admin/entries of an account without any': gateway => [ask(gateway, 'GET', '/admin/entries?account=default&kind=refund')],

@@ -18,10 +18,8 @@ export function addLedgerCommands (program: Command, session: Session): void {
 
   withJson(ledger.command('check'))
     .description('check that the ledger is consistent; exits with 1 if it is not')
-    .option('--full', 'check everything, not only what is new since the last check')
-    .action(async (options: JsonOption & { full?: boolean }) => {
-      const scope = options.full === true ? 'all' : 'new'
-      const check = await session.administer(administration => runLedgerCheck(administration, scope))
+    .action(async (options: JsonOption) => {
+      const check = await session.administer(runLedgerCheck)
       session.print(options, check, () => report(check))
       if (!check.ok) session.fail()
     })

@@ -20,10 +20,12 @@ declare module 'fastify' {
 }
 
 const hourMs = 3_600_000
+const dayMs = 24 * hourMs
 
 interface LedgerPluginOptions {
   /** The time limits of requests; `allowRequests` tells the ledger of longer ones. */
   requests: Pick<RequestsConfig, 'deadlineMs' | 'streamMs'>
+  /** How often the books are checked, by one node for all. */
   checkEveryMs?: number
   /** How long a node is silent before others take over its jobs; the heartbeat is a fraction of it. */
   takeoverMs?: number | undefined
@@ -31,9 +33,9 @@ interface LedgerPluginOptions {
 
 const maxHeartbeatMs = 3_000
 
-/** Decorates `app.ledger`; each hour one node checks the books. Violations are logged, never repaired. */
+/** Decorates `app.ledger`; once a day one node checks the books. Violations are logged, never repaired. */
 export default fp<LedgerPluginOptions>(async (app, pluginOptions) => {
-  const { requests, checkEveryMs = hourMs, takeoverMs = Infinity } = pluginOptions
+  const { requests, checkEveryMs = dayMs, takeoverMs = Infinity } = pluginOptions
   const options = { heartbeatMs: Math.min(maxHeartbeatMs, takeoverMs / 5) }
   const onWrite = app.metrics.histogram({
     name: 'ledger_flush_seconds',
@@ -46,8 +48,9 @@ export default fp<LedgerPluginOptions>(async (app, pluginOptions) => {
   app.decorate('ledger', ledger)
 
   let found = 0
-  const checks = periodically(() => checkEveryMs, async signal => {
-    if (!await claimChore(app.store, 'ledger-check', checkEveryMs)) return
+  // A node may not run for a day, so each looks every hour whether the last check was a day ago.
+  const checks = periodically(() => Math.min(hourMs, checkEveryMs), async signal => {
+    if (!await claimChore(app.store, 'ledger-check', 2 * checkEveryMs)) return
     const { violations } = await checkBooks(app.store, { signal, derived: rollUpViolations })
     found += violations.length
     for (const violation of violations) {

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { LedgerCheck, LedgerCheckQuery } from '../../schemas/admin/ledger.ts'
+import { LedgerCheck } from '../../schemas/admin/ledger.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
 import { runLedgerCheck } from '../../services/operations/admin/entries.ts'
 
@@ -9,10 +9,9 @@ const ledger: FastifyPluginAsyncTypebox = async app => {
     config: { permission: 'read' },
     schema: {
       summary: 'Check that the books agree with themselves',
-      querystring: LedgerCheckQuery,
       response: { 200: LedgerCheck, ...errorResponses }
     }
-  }, async ({ administration, query }) => await runLedgerCheck(administration, query.scope))
+  }, async ({ administration }) => await runLedgerCheck(administration))
 }
 
 export default ledger

@@ -3,17 +3,10 @@ import { Nullable } from '../shared/combinators.ts'
 
 const Found = Nullable(Type.Unsafe<string | number>({ type: ['string', 'number'] }))
 
-const Scope = Type.Union([Type.Literal('new'), Type.Literal('all')], {
-  description: '`new`: entries since the last check without violations, and all balances; `all`: everything'
-})
-
-export const LedgerCheckQuery = Type.Object({ scope: Type.Optional(Scope) })
-
 /** What the check of the books has found; `ok` when there is no violation. */
 export const LedgerCheck = Type.Object({
   object: Type.Literal('ledger_check'),
   ok: Type.Boolean(),
-  scope: Scope,
   checked_entries: Type.Integer({ examples: [48_213] }),
   violations: Type.Array(Type.Object({
     rule: Type.String(),

@@ -4,11 +4,11 @@ import { outcomeOf, temporaryFolder, withoutHooks } from '../process.ts'
 
 const program = join(import.meta.dirname, '..', '..', 'bin', 'tollgate.js')
 
-/** Runs `tollgate ledger check --full` on a database; the code is 0 if the books add up. */
+/** Runs `tollgate ledger check` on a database; the code is 0 if the books add up. */
 export async function checkLedger (
   t: { teardown (work: () => unknown): void }, databaseUrl: string
 ): Promise<{ code: number | null, output: string }> {
-  const child = spawn(...withoutHooks(process.execPath, program, 'ledger', 'check', '--full'), {
+  const child = spawn(...withoutHooks(process.execPath, program, 'ledger', 'check'), {
     cwd: await temporaryFolder(t), env: { DATABASE_URL: databaseUrl }, stdio: ['ignore', 'pipe', 'pipe']
   })
   const { exited, output } = outcomeOf(child)

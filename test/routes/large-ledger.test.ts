@@ -45,7 +45,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
 
     const besideMs: number[] = []
     const reports = Promise.all([
-      report('POST', '/admin/ledger/check?scope=all'),
+      report('POST', '/admin/ledger/check'),
       report('GET', '/admin/usage?by=key,model'),
       report('GET', '/admin/entries?account=nobody'),
       report('GET', '/v1/dashboard/billing/usage', ownerKey),

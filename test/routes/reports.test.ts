@@ -24,7 +24,7 @@ const bounded = /entry\.seq > \$1 and entry\.seq <= \$2|max\(seq\)/
  * Few rows: nodes, jobs under way, webhooks that are due, parents of an account, tables of one row, what a
  * statement was given.
  */
-const small = new RegExp('^SCAN (CONSTANT|[0-9]|node$|line$|due$|job USING INDEX job_live|verified_until|usage_progress|' +
+const small = new RegExp('^SCAN (CONSTANT|[0-9]|node$|line$|due$|job USING INDEX job_live|usage_progress|' +
   '[a-z_]+ VIRTUAL TABLE|[(]subquery)')
 
 t.test('what scans a table never uses the connections of requests', async t => {

@@ -1,7 +1,7 @@
 import type { Entry } from '../../../schemas/admin/entries.ts'
 import type { LedgerCheck } from '../../../schemas/admin/ledger.ts'
 import { gatewayActor } from '../../store/audit.ts'
-import { checkBooks, type CheckScope } from '../../billing/ledger/check/check-books.ts'
+import { checkBooks } from '../../billing/ledger/check/check-books.ts'
 import { explanations } from '../../billing/ledger/check/explanations.ts'
 import { GatewayError } from '../../shared/errors.ts'
 import { isoTime } from '../../shared/iso-time.ts'
@@ -97,16 +97,13 @@ export async function getEntry ({ store }: Administration, id: string): Promise<
 }
 
 /** Checks the consistency of the ledger, and repairs nothing. Throws StoreUnavailable. */
-export async function runLedgerCheck (
-  { store, flush }: Administration, scope: CheckScope = 'new'
-): Promise<LedgerCheck> {
+export async function runLedgerCheck ({ store, flush }: Administration): Promise<LedgerCheck> {
   await flush()
-  const { violations, ...checked } = await checkBooks(store, { scope, derived: rollUpViolations })
+  const { violations, entries } = await checkBooks(store, { derived: rollUpViolations })
   return {
     object: 'ledger_check',
     ok: violations.length === 0,
-    scope: checked.scope,
-    checked_entries: checked.entries,
+    checked_entries: entries,
     violations: violations.map(violation => ({ ...violation, ...explanations[violation.rule] }))
   }
 }

@@ -14,7 +14,7 @@ export const explanations = {
   'spent is usage less refunds': {
     meaning: `The account or budget has spent another amount than its entries say. ${alteredAccount}`,
     advice: 'The entries are the truth: stop all nodes, set `account.spent` to the expected amount, check again ' +
-      'with `--full` and start them.'
+      'and start them.'
   },
   'credits are the movements of entries': {
     meaning: `The account has other credits than the movements of its entries come to. ${alteredAccount}`,
@@ -68,7 +68,7 @@ export const explanations = {
       'books themselves are right. The row was changed by something other than Tollgate, or restored from another ' +
       'time than the entries.',
     advice: 'Run `delete from usage_day` and `update usage_progress set seq = 0` in one transaction; nodes may run ' +
-      'meanwhile. They make the rows again: wait until `tollgate_usage_entries_waiting` is 0, then check with `--full`.'
+      'meanwhile. They make the rows again: wait until `tollgate_usage_entries_waiting` is 0, then check again.'
   },
   'every posting names a chain that includes the paying account': {
     meaning: 'A charge or refund does not say which accounts it counts for, so sums over entries miss it. ' +

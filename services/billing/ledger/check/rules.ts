@@ -109,27 +109,23 @@ export const entryRules: readonly Rule[] = [
   }
 ]
 
-/** The rules for durable holds, whose ids are the `id` of a table. */
-export function holdRules (ids: string): Rule[] {
-  return [
-    {
-      rule: 'a settled hold has its entry, and no other hold has one',
-      sql: `
-        select * from (
-          select hold.id || ' ' || hold.account as subject, entry.amount as expected, hold.settled as found
-          from hold left join entry on entry.hold = hold.id and entry.kind = 'usage'
-          where hold.kind <> 'node' and hold.id in (select id from ${ids})
-        ) as compared where coalesce(expected, -1) <> coalesce(found, -1)`
-    },
-    {
-      rule: 'the rows of a hold end alike',
-      sql: `
-        select id as subject, min(state) as expected, max(state) as found from hold
-        where kind <> 'node' and id in (select id from ${ids}) group by id having min(state) <> max(state)`
-    }
-  ]
-}
+const isInRange = "hold.kind <> 'node' and hold.id > $1 and hold.id <= $2"
 
-/** The holds that the entries of a slice settle. */
-export const holdsOfSlice = `(
-  select hold as id from entry where ${inSlice} and kind = 'usage' and hold is not null) as settled`
+/** The rules for the durable holds after `$1` up to `$2`, by their ids. */
+export const holdRules: readonly Rule[] = [
+  {
+    rule: 'a settled hold has its entry, and no other hold has one',
+    sql: `
+      select * from (
+        select hold.id || ' ' || hold.account as subject, entry.amount as expected, hold.settled as found
+        from hold left join entry on entry.hold = hold.id and entry.kind = 'usage'
+        where ${isInRange}
+      ) as compared where coalesce(expected, -1) <> coalesce(found, -1)`
+  },
+  {
+    rule: 'the rows of a hold end alike',
+    sql: `
+      select id as subject, min(state) as expected, max(state) as found from hold
+      where ${isInRange} group by id having min(state) <> max(state)`
+  }
+]

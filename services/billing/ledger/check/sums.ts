@@ -18,6 +18,19 @@ export async function sumsOfSlice (
     ${summed(inSlice)} select account, "spentNano", "creditsNano" from summed`, slice)
 }
 
+/** Adds the sums of a slice to those of the slices before. */
+export function addSums (sums: Map<string, AccountSums>, more: readonly AccountSums[]): void {
+  for (const { account, spentNano, creditsNano } of more) {
+    const sum = sums.get(account)
+    if (sum === undefined) {
+      sums.set(account, { account, spentNano, creditsNano })
+    } else {
+      sum.spentNano += spentNano
+      sum.creditsNano += creditsNano
+    }
+  }
+}
+
 interface ComparedRow {
   id: string
   kind: 'account' | 'budget'
@@ -25,35 +38,30 @@ interface ComparedRow {
   spentNano: number
   heldNano: number
   openNano: number
-  /** By the entries up to the last verified one, and by those after `until`. */
-  beforeSpentNano: number
-  beforeCreditsNano: number
+  /** By the entries after `until`. */
   laterSpentNano: number
   laterCreditsNano: number
 }
 
 /**
- * Compares all accounts with their entries and open holds: the verified sums up to `verified`, `between` from
- * there up to `until`, and the entries after that, which the statement that reads the account sums up, so
- * that both are of one moment.
+ * Compares all accounts with their open holds and their entries: `sums` up to the number `until`, and those
+ * after it, which the statement that reads the account sums up, so that both are of one moment.
  */
 export async function * accountViolations (
-  { reports }: Reader, { verified, until, between }: {
-    verified: number, until: number, between: ReadonlyMap<string, AccountSums>
-  }
+  { reports }: Reader, until: number, sums: ReadonlyMap<string, AccountSums>
 ): AsyncGenerator<Violation> {
   let after: string | undefined = ''
   while (after !== undefined) {
-    const rows: ComparedRow[] = await reports.all<ComparedRow>(comparison, [until, after, pageSize, verified])
-    for (const row of rows) yield * violationsOf(row, between.get(row.id))
+    const rows: ComparedRow[] = await reports.all<ComparedRow>(comparison, [until, after, pageSize])
+    for (const row of rows) yield * violationsOf(row, sums.get(row.id))
     after = rows.length === pageSize ? rows.at(-1)?.id : undefined
   }
 }
 
-function * violationsOf (row: ComparedRow, between: AccountSums | undefined): Generator<Violation> {
+function * violationsOf (row: ComparedRow, sums: AccountSums | undefined): Generator<Violation> {
   const { id: subject, kind, creditsNano, spentNano, heldNano, openNano } = row
-  const spentByEntries = row.beforeSpentNano + (between?.spentNano ?? 0) + row.laterSpentNano
-  const creditsByEntries = row.beforeCreditsNano + (between?.creditsNano ?? 0) + row.laterCreditsNano
+  const spentByEntries = (sums?.spentNano ?? 0) + row.laterSpentNano
+  const creditsByEntries = (sums?.creditsNano ?? 0) + row.laterCreditsNano
   if (heldNano !== openNano) {
     yield { rule: 'held is the sum of open holds', subject, expected: openNano, found: heldNano }
   }
@@ -91,10 +99,6 @@ const comparison = `
     account.held as "heldNano",
     (select cast(coalesce(sum(amount), 0) as bigint) from hold
       where hold.account = account.id and hold.state = 0) as "openNano",
-    coalesce(verified.spent, 0) as "beforeSpentNano", coalesce(verified.credits, 0) as "beforeCreditsNano",
     coalesce(summed."spentNano", 0) as "laterSpentNano", coalesce(summed."creditsNano", 0) as "laterCreditsNano"
-  from account
-  left join summed on summed.account = account.id
-  left join verified_sum as verified on verified.account = account.id and verified.seq = (
-    select max(seq) from verified_sum as last where last.account = account.id and last.seq <= $4)
+  from account left join summed on summed.account = account.id
   where account.id > $2 order by account.id limit $3`

@@ -105,11 +105,7 @@ forEachEngine(t, 'entries are listed newest first, by account, kind and time', a
 forEachEngine(t, 'the check of the ledger finds inconsistencies', async (t, { open }) => {
   const admin = await openWithAccounts(t, open)
   await addDeposit(admin, 'a', { amount_usd: 1 })
-  t.same(await runLedgerCheck(admin), {
-    object: 'ledger_check', ok: true, scope: 'all', checked_entries: 1, violations: []
-  })
-  t.match(await runLedgerCheck(admin), { ok: true, scope: 'new', checked_entries: 0 })
-  t.match(await runLedgerCheck(admin, 'all'), { ok: true, scope: 'all', checked_entries: 1 })
+  t.same(await runLedgerCheck(admin), { object: 'ledger_check', ok: true, checked_entries: 1, violations: [] })
   await admin.store.run('update account set credits = credits + 1 where id = $1', ['a'])
   t.match(await runLedgerCheck(admin), {
     ok: false,
