@@ -45,7 +45,7 @@ export function createTransfers (store: Store, clock = store.clock) {
     const isAll = amountNano === 'all'
     const takenNano = isAll ? freeNano : amountNano
     const isShort = takenNano <= 0 || takenNano > freeNano
-    if (isShort || (isAll && !isLast && await recall.keptNano(queries, [id]) > 0)) throw new LacksCredit(id)
+    if (isShort || (isAll && !isLast && await recall.keptNano(queries, id) > 0)) throw new LacksCredit(id)
     return takenNano
   }
 
