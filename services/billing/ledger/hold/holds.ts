@@ -6,7 +6,7 @@ import type { Hold, Posting, Reservation } from '../ledger.ts'
 import { grantFromMemory, reachNano, type Grant } from '../node-allowance.ts'
 import type { LedgerOptions } from '../options.ts'
 import { BoundedCharge, type SuspenseReason, isFree, type NodeContext, type OpenHold, type PendingReservation } from '../types.ts'
-import { createLateReservations } from './late-reservations.ts'
+import { LateReservations } from './late-reservations.ts'
 
 interface HoldsContext extends NodeContext {
   membership: NodeMembership
@@ -69,7 +69,7 @@ export function createHolds (context: HoldsContext) {
 
   function wake ({ chain, grant }: OpenHold, restNano: number): void {
     // The rest of a hold from memory is in the allowance already.
-    if (waiters.accounts.size > 0) waiters.wake(chain, grant === null ? restNano : 0)
+    if (late.waitingCount > 0) late.wake(chain, grant === null ? restNano : 0)
   }
 
   function drop ({ id, fresh }: OpenHold): void {
@@ -98,14 +98,13 @@ export function createHolds (context: HoldsContext) {
     return grantFromMemory(term, chain, amountNano, nowMs)
   }
 
-  const late = createLateReservations({
+  const late = new LateReservations({
     ...context,
     reachNano: (account) => membership.term === null ? 0 : reachNano(membership.term, account),
     takeFromMemory,
     open,
     refused: ({ id }) => known.delete(id)
   })
-  const { waiters } = late
 
   return {
     reserve (reservation: Reservation): Hold | Promise<Hold> {
@@ -120,10 +119,9 @@ export function createHolds (context: HoldsContext) {
       }
       if (amountNano === 0) return openFree(reservation)
       const durable = durability(reservation, options, store.clock)
-      const contested = waiters.accounts.size === 0 ? undefined : waiters.contested(chain)
-      const grant = contested === undefined ? takeFromMemory(reservation, durable) : null
+      const grant = late.contested(chain) === undefined ? takeFromMemory(reservation, durable) : null
       if (grant === null) {
-        const granted = late.reserve(reservation, durable, contested)
+        const granted = late.reserve(reservation, durable)
         known.set(id, granted)
         return granted
       }
@@ -138,13 +136,13 @@ export function createHolds (context: HoldsContext) {
 
     /** Refuses reservations that wait for money, from now on too. */
     refuseWaiting (error: Error): void {
-      waiters.close(error)
+      late.close(error)
     },
 
     /** Refuses new reservations; open holds may still end. */
     beginClose (): void {
       closing = true
-      waiters.close(new StoreUnavailable(new Error('The ledger is closed')))
+      late.close(new StoreUnavailable(new Error('The ledger is closed')))
     },
 
     close (): void {
@@ -152,8 +150,8 @@ export function createHolds (context: HoldsContext) {
     },
 
     get count () { return known.size + freshCount },
-    get waiting () { return waiters.size },
-    askedNano: (account: string): number => late.asked.get(account) ?? 0
+    get waiting () { return late.waitingCount },
+    askedNano: (account: string): number => late.askedNano(account)
   }
 }
 
