@@ -1,9 +1,10 @@
 import { StoreUnavailable } from '../../../store/store.ts'
 import type {
-  Batch, BoundedCharge, NodeContext, OpenHold, PendingReservation, Settlement, SuspenseReason
+  BoundedCharge, NodeContext, OpenHold, PendingReservation, Settlement, SuspenseReason
 } from '../types.ts'
-import { lockedPauseMs } from './locked-accounts.ts'
-import { addPayers, type Write } from './writer.ts'
+import { ParkedSettlements } from './parked-settlements.ts'
+import { newBatch, newOutcome, type QueuedBatch } from './queued-batch.ts'
+import type { Write } from './writer.ts'
 
 interface QueueContext extends Pick<NodeContext, 'options' | 'timers' | 'monotonic'> {
   /** Milliseconds since 1970. */
@@ -12,240 +13,227 @@ interface QueueContext extends Pick<NodeContext, 'options' | 'timers' | 'monoton
   onOutage (outage: StoreUnavailable): void
 }
 
-interface QueuedBatch extends Batch {
-  /** The time of its settlements; null after a failure. */
-  at: number | null
-  size: number
-  readonly done: PromiseWithResolvers<void>
-  /** Resolves or rejects with the next attempt to write it. */
-  attempt: PromiseWithResolvers<void>
-}
-
 const firstBackoffMs = 25
 const maxBackoffMs = 500
 
-export type Queue = Readonly<ReturnType<typeof createQueue>>
+export type Queue = Pick<CommitQueue, keyof CommitQueue>
+
+/** Creates the queue in front of the database. */
+export function createQueue (context: QueueContext): Queue {
+  return new CommitQueue(context)
+}
 
 /**
- * Creates the queue in front of the database. What arrives while a batch is written makes up the next one.
- * Reservations are written at once, because a request waits; settlements alone are collected for `flushMs`,
- * which passes also while the batch before is written. While the database is away, settlements are retried
- * with backoff and reservations refused. Settlements of locked accounts are parked, and tried again every
- * `lockedPauseMs`.
+ * The queue in front of the database. It writes one batch after the other; what arrives meanwhile makes up
+ * the next one.
+ *
+ *     idle ── settle, reserve, touch ──▶ collecting ── due ──▶ writing ── StoreUnavailable ──▶ away
+ *       ▲                                   ▲                   │  │  ▲                          │
+ *       └────────── nothing is left ────────┼───────────────────┘  │  └───── backoff is over ────┘
+ *                                           └───── more arrived ───┘
+ *
+ * A batch is due at once with a reservation, because a request waits for it, or when it is full; settlements
+ * alone are collected for `flushMs`, which passes also while the batch before is written. While the database
+ * is away, settlements stay in their batches and reservations are rejected. Settlements of locked accounts
+ * are parked, and tried again before the next batch: what is parked is older than all batches.
  */
-export function createQueue ({ write, options, timers, monotonic, clock, onOutage }: QueueContext) {
-  const batches: QueuedBatch[] = []
-  let current: QueuedBatch | null = null
-  /** Settlements that wait for locked accounts, and the payers of those that are booked in order. */
-  let parked: QueuedBatch | null = null
-  const parkedPayers = new Set<string>()
-  let isParkedDue = false
-  let cancelParked: (() => void) | null = null
-  let draining: Promise<void> | null = null
-  let stopped = false
-  let hurried = false
-  let touched = false
-  let backoffMs = 0
-  let outageSinceMs: number | null = null
-  let timer: { delayMs: number, cancel: () => void } | null = null
+class CommitQueue {
+  readonly #context: QueueContext
+  readonly #batches: QueuedBatch[] = []
+  readonly #parked: ParkedSettlements
+  /** The batch that is being written. */
+  #current: QueuedBatch | null = null
+  #draining: Promise<void> | null = null
+  #timer: { delayMs: number, cancel: () => void } | null = null
   /** Whether the next batch has been collected for long enough while another one was written. */
-  let isCollected = false
+  #isCollected = false
+  /** A flush waits for all batches. */
+  #isHurried = false
+  /** Dirty allowances are to be written, with or without a batch. */
+  #isTouched = false
+  #isStopped = false
+  #backoffMs = 0
+  #outageSinceMs: number | null = null
+  #outage: StoreUnavailable | null = null
+  #unflushed = 0
 
-  function openBatch (): QueuedBatch {
-    const last = batches.at(-1)
-    if (last !== undefined && !isFull(last)) return last
-    const batch = newBatch(clock())
-    batches.push(batch)
+  constructor (context: QueueContext) {
+    this.#context = context
+    this.#parked = new ParkedSettlements({ timers: context.timers, onDue: () => this.#wake(0) })
+  }
+
+  /** Settlements not known to be on disk. */
+  get unflushed (): number { return this.#unflushed }
+
+  /** Why the database cannot be written at the moment; null while it can. */
+  get outage (): StoreUnavailable | null { return this.#outage }
+
+  /** For how long the database cannot be written; 0 while it can. */
+  get outageMs (): number {
+    return this.#outageSinceMs === null ? 0 : this.#context.monotonic() - this.#outageSinceMs
+  }
+
+  /** Reservations in all batches. */
+  get waiting (): number {
+    const inProgress = this.#current?.reservations.length ?? 0
+    return this.#batches.reduce((sum, { reservations }) => sum + reservations.length, inProgress)
+  }
+
+  /**
+   * Ends a hold; without a charge, it is released, and with a reason the charge goes to suspense. The entry's
+   * time is when its batch was opened; after a failure, when `settle` was called. Resolves once its batch is
+   * on disk, however long that takes.
+   */
+  settle (
+    hold: OpenHold, charge: BoundedCharge | null, suspended: SuspenseReason | null = null
+  ): Promise<void> {
+    const batch = this.#openBatch()
+    const at = batch.at ?? this.#context.clock()
+    batch.settlements.push({ hold, sequence: sequenceFor(hold), charge, at, suspended })
+    batch.size++
+    this.#unflushed++
+    this.#wake(this.#isFull(batch) ? 0 : this.#context.options.flushMs)
+    return batch.done.promise
+  }
+
+  reserve (reservation: PendingReservation): void {
+    this.#openBatch().reservations.push(reservation)
+    this.#wake(0)
+  }
+
+  /** Has dirty allowances written, which are no part of a batch. */
+  touch (): void {
+    this.#isTouched = true
+    this.#wake(this.#context.options.flushMs)
+  }
+
+  /** Throws StoreUnavailable when the next attempt fails. What waits for locked accounts may be left. */
+  async flush (): Promise<void> {
+    if (this.#isStopped) return
+    this.#parked.isDue = this.#parked.size > 0
+    const isAnyLeft = this.#isTouched || this.#parked.isDue
+    const last = this.#batches.at(-1) ?? (isAnyLeft ? this.#openBatch() : this.#current)
+    if (last === null) return
+    const { promise } = last.attempt
+    this.#isHurried = true
+    if (this.#current === null) this.#wakeIn(0)
+    await promise
+  }
+
+  /** Waits for the batch in progress, the last one written, and returns the settlements that are left. */
+  async stop (): Promise<readonly Settlement[]> {
+    this.#isStopped = true
+    this.#timer?.cancel()
+    this.#parked.stop()
+    await this.#draining
+    return [...this.#parked.settlements, ...this.#batches.flatMap(({ settlements }) => settlements)]
+  }
+
+  #openBatch (): QueuedBatch {
+    const last = this.#batches.at(-1)
+    if (last !== undefined && !this.#isFull(last)) return last
+    const batch = newBatch(this.#context.clock())
+    this.#batches.push(batch)
     return batch
   }
 
-  const isFull = ({ size, reservations }: QueuedBatch) => size + reservations.length >= options.batchSize
-  const isUrgent = (batch: QueuedBatch) => batch.reservations.length > 0 || isFull(batch)
+  #isFull ({ size, reservations }: QueuedBatch): boolean {
+    return size + reservations.length >= this.#context.options.batchSize
+  }
 
-  const isDue = () =>
-    isParkedDue || batches.some(isUrgent) || (batches.length > 0 && (hurried || isCollected))
+  #isDue (): boolean {
+    if (this.#parked.isDue) return true
+    if (this.#batches.length > 0 && (this.#isHurried || this.#isCollected)) return true
+    return this.#batches.some(batch => batch.reservations.length > 0 || this.#isFull(batch))
+  }
 
-  function wake (delayMs: number): void {
+  #wake (delayMs: number): void {
     // After a failure, the time of the next attempt stands.
-    if (queue.outage === null) wakeIn(delayMs)
+    if (this.#outage === null) this.#wakeIn(delayMs)
   }
 
-  function wakeIn (delayMs: number): void {
-    if (stopped || (timer !== null && timer.delayMs <= delayMs)) return
-    timer?.cancel()
+  #wakeIn (delayMs: number): void {
+    if (this.#isStopped || (this.#timer !== null && this.#timer.delayMs <= delayMs)) return
+    this.#timer?.cancel()
     const begin = () => {
-      timer = null
-      isCollected = true
-      draining ??= drain().finally(() => { draining = null })
+      this.#timer = null
+      this.#isCollected = true
+      this.#draining ??= this.#drain().finally(() => { this.#draining = null })
     }
-    timer = { delayMs, cancel: timers.after(delayMs, begin) }
+    this.#timer = { delayMs, cancel: this.#context.timers.after(delayMs, begin) }
   }
 
-  /** Never rejects: failures reject the promises of their batch. */
-  async function drain (): Promise<void> {
-    if (current !== null) return
+  /** Writes until nothing is due. Never rejects: failures reject the promises of their batch. */
+  async #drain (): Promise<void> {
+    if (this.#current !== null) return
     do {
-      const goesOn = !isParkedDue || await attemptParked()
-      if (goesOn) await attemptNext()
-    } while (queue.outage === null && isDue())
-    if (queue.outage !== null) return wakeIn(backoffMs)
-    hurried = false
-    if (batches.length > 0 || touched) wakeIn(options.flushMs)
+      if (await this.#writeParked()) await this.#writeNext()
+    } while (this.#outage === null && this.#isDue())
+    if (this.#outage !== null) return this.#wakeIn(this.#backoffMs)
+    this.#isHurried = false
+    if (this.#batches.length > 0 || this.#isTouched) this.#wakeIn(this.#context.options.flushMs)
   }
 
-  async function attemptNext (): Promise<void> {
-    openBatch()
-    current = batches.shift() ?? null
-    touched = false
-    isCollected = false
-    timer?.cancel()
-    timer = null
-    if (current !== null) await attempt(current)
-    current = null
+  /** Returns false if the database is away. */
+  async #writeParked (): Promise<boolean> {
+    const parked = this.#parked
+    if (!parked.isDue) return true
+    const batch = parked.take()
+    if (batch === null) return true
+    const { size } = batch
+    await this.#write(batch)
+    // There were more than one batch may have.
+    parked.isDue = parked.size > 0 && parked.size < size
+    return this.#outage === null
   }
 
-  async function attempt (batch: QueuedBatch): Promise<void> {
+  async #writeNext (): Promise<void> {
+    this.#openBatch()
+    this.#isTouched = false
+    this.#isCollected = false
+    this.#timer?.cancel()
+    this.#timer = null
+    const batch = this.#batches.shift()
+    if (batch !== undefined) await this.#write(batch)
+  }
+
+  async #write (batch: QueuedBatch): Promise<void> {
+    this.#current = batch
     try {
-      end(batch, await write(batch, parkedPayers))
+      this.#end(batch, await this.#context.write(batch, this.#parked.payers))
+      this.#outage = null
+      this.#outageSinceMs = null
+      this.#backoffMs = 0
     } catch (error) {
-      return postpone(batch, error instanceof StoreUnavailable ? error : new StoreUnavailable(error, { problem: 'refused' }))
+      const isAway = error instanceof StoreUnavailable
+      this.#postpone(batch, isAway ? error : new StoreUnavailable(error, { problem: 'refused' }))
+    } finally {
+      this.#current = null
     }
-    queue.outage = null
-    outageSinceMs = null
-    backoffMs = 0
   }
 
-  function end (batch: QueuedBatch, waiting: readonly Settlement[]): void {
-    queue.unflushed -= batch.size - waiting.length
-    batch.done.resolve(waiting.length === 0 ? undefined : park(waiting))
+  #end (batch: QueuedBatch, waiting: readonly Settlement[]): void {
+    this.#unflushed -= batch.size - waiting.length
+    batch.done.resolve(waiting.length === 0 ? undefined : this.#parked.add(waiting))
     batch.attempt.resolve()
   }
 
-  /** Resolves once they are written. */
-  function park (waiting: readonly Settlement[]): Promise<void> {
-    parked ??= newBatch(null)
-    for (const settlement of waiting) parked.settlements.push(settlement)
-    parked.size += waiting.length
-    addPayers(parkedPayers, waiting)
-    cancelParked ??= timers.after(lockedPauseMs, () => {
-      cancelParked = null
-      isParkedDue = true
-      wake(0)
-    })
-    return parked.done.promise
-  }
-
-  /** What is parked is older than all batches. Returns false if the database is away. */
-  async function attemptParked (): Promise<boolean> {
-    isParkedDue = false
-    if (parked === null) return true
-    current = parked
-    const { size } = parked
-    parked = null
-    parkedPayers.clear()
-    await attempt(current)
-    current = null
-    // There were more than one batch may have.
-    isParkedDue = sizeOf(parked) > 0 && sizeOf(parked) < size
-    return queue.outage === null
-  }
-
-  function postpone (batch: QueuedBatch, outage: StoreUnavailable): void {
-    batches.unshift(batch)
-    queue.outage = outage
-    outageSinceMs ??= monotonic()
-    hurried = false
-    backoffMs = Math.min(maxBackoffMs, Math.max(firstBackoffMs, backoffMs * 2))
-    onOutage(outage)
-    for (const each of batches) {
+  #postpone (batch: QueuedBatch, outage: StoreUnavailable): void {
+    this.#batches.unshift(batch)
+    this.#outage = outage
+    this.#outageSinceMs ??= this.#context.monotonic()
+    this.#isHurried = false
+    this.#backoffMs = Math.min(maxBackoffMs, Math.max(firstBackoffMs, this.#backoffMs * 2))
+    this.#context.onOutage(outage)
+    for (const each of this.#batches) {
       each.at = null
       for (const reservation of each.reservations.splice(0)) reservation.refused(outage)
       each.attempt.reject(outage)
       each.attempt = newOutcome()
     }
   }
-
-  const queue = {
-    /** Settlements not known to be on disk. */
-    unflushed: 0,
-    /** Why the database cannot be written at the moment; null while it can. */
-    outage: null as StoreUnavailable | null,
-
-    /** For how long the database cannot be written; 0 while it can. */
-    get outageMs () { return outageSinceMs === null ? 0 : monotonic() - outageSinceMs },
-
-    get waiting () {
-      const inProgress = current?.reservations.length ?? 0
-      return batches.reduce((sum, { reservations }) => sum + reservations.length, inProgress)
-    },
-
-    /**
-     * Ends a hold; without a charge, it is released, and with a reason the charge goes to suspense. The
-     * entry's time is when its batch was opened; after a failure, when `settle` was called. Resolves once
-     * its batch is on disk, however long that takes.
-     */
-    settle (
-      hold: OpenHold, charge: BoundedCharge | null, suspended: SuspenseReason | null = null
-    ): Promise<void> {
-      const batch = openBatch()
-      const at = batch.at ?? clock()
-      batch.settlements.push({ hold, sequence: sequenceFor(hold), charge, at, suspended })
-      batch.size++
-      queue.unflushed++
-      wake(isFull(batch) ? 0 : options.flushMs)
-      return batch.done.promise
-    },
-
-    reserve (reservation: PendingReservation): void {
-      openBatch().reservations.push(reservation)
-      wake(0)
-    },
-
-    /** Has dirty allowances written, which are no part of a batch. */
-    touch (): void {
-      touched = true
-      wake(options.flushMs)
-    },
-
-    /** Throws StoreUnavailable when the next attempt fails. What waits for locked accounts may be left. */
-    async flush (): Promise<void> {
-      if (stopped) return
-      isParkedDue = parked !== null
-      const last = batches.at(-1) ?? (touched || isParkedDue ? openBatch() : current)
-      if (last === null) return
-      const { promise } = last.attempt
-      hurried = true
-      if (current === null) wakeIn(0)
-      await promise
-    },
-
-    /** Waits for the batch in progress, the last one written, and returns the settlements that are left. */
-    async stop (): Promise<readonly Settlement[]> {
-      stopped = true
-      timer?.cancel()
-      cancelParked?.()
-      await draining
-      return [...parked?.settlements ?? [], ...batches.flatMap(({ settlements }) => settlements)]
-    }
-  }
-  return queue
 }
 
 function sequenceFor ({ fresh, grant }: OpenHold): number {
   return fresh && grant !== null ? ++grant.term.lastSequence : 0
-}
-
-function newBatch (at: number | null): QueuedBatch {
-  return { at, settlements: [], reservations: [], size: 0, done: newOutcome(), attempt: newOutcome() }
-}
-
-function sizeOf (batch: QueuedBatch | null): number {
-  return batch?.size ?? 0
-}
-
-function newOutcome (): PromiseWithResolvers<void> {
-  const outcome = Promise.withResolvers<void>()
-  // Awaiting it is optional, and a rejection must not end the process.
-  outcome.promise.catch(() => {})
-  return outcome
 }
