@@ -35,7 +35,7 @@ const usualRequestMs = 600_000
 /**
  * Creates the ledger of one node on a store, which it does not close. A node that dies loses the settlements
  * that were not on disk, at most its rows in the table `hold`: what its requests held at the last commit plus
- * one chunk. That is the operator's loss, never the account's.
+ * one chunk. That is the operator's loss, never the account's. One function, because it only connects parts.
  */
 export function createLedger (context: LedgerContext): Ledger {
   const { store, nodeId: node = randomUUID(), log = processWarnings, timers = realTimers } = context

@@ -43,9 +43,14 @@ export async function createNodeLiveness (
 type LeaseOptions = Pick<LedgerOptions, 'leaseMs' | 'marginMs'>
 
 /**
- * A node is dead once it has been silent for as long as its lease and its longest request can last, by the
- * database's clock. That clock may jump, so the node must also have been silent under watch for the lease; a
- * node that has been silent under watch for the whole time is dead in any case.
+ * Creates liveness by heartbeats. A node is dead once it has been silent for as long as its lease and its
+ * longest request can last, by the database's clock. That clock may jump, so this node also measures by its
+ * monotonic clock for how long it has seen no heartbeat:
+ *
+ *     unseen ── first look ──▶ watched ── silent for the lease, and for the whole ──▶ dead
+ *                               ▲    │     time by the database's clock; or watched
+ *                               └────┘     in silence for the whole time
+ *                              heartbeat
  */
 export function createHeartbeatLiveness (
   { leaseMs, marginMs }: LeaseOptions, monotonic: () => number

@@ -23,7 +23,19 @@ interface NodeMembershipContext extends NodeContext {
 
 export type NodeMembership = Readonly<ReturnType<typeof createNodeMembership>>
 
-/** Creates this node's membership, a lease that its heartbeat renews. Methods throw StoreUnavailable. */
+/**
+ * Creates this node's membership, a lease that its heartbeats and commits renew. Methods throw
+ * StoreUnavailable.
+ *
+ *     outside ── join ──▶ in a term ── leave ──▶ left
+ *        ▲                    │
+ *        └─── another node ───┘
+ *          released its holds
+ *
+ * In a term, the node grants from memory until `grantUntilMs`; without a heartbeat until then, only commits
+ * grant. Each term has an epoch, and the database rejects writes of an earlier one. One factory, because all
+ * methods change the term.
+ */
 export function createNodeMembership (context: NodeMembershipContext) {
   const { store, node, liveness, staleHolds, releaseDeadNodes, onReleased } = context
   const { options, requestMs, monotonic } = context

@@ -14,7 +14,10 @@ const heldForRequests = "kind <> 'job' and state = 0"
 
 export type StaleHolds = ReturnType<typeof createStaleHolds>
 
-/** Creates the release of dead nodes' and expired holds. Methods throw StoreUnavailable. */
+/**
+ * Creates the release of dead nodes' and expired holds. Methods throw StoreUnavailable. One factory of four
+ * methods, most of whose lines are SQL.
+ */
 export function createStaleHolds (store: Store) {
   const statements = createStatements(store.engine)
   const ids = createJsonIds(store.engine)

@@ -66,6 +66,10 @@ const maxContests = 3
  * what is left, and writes each account once. On SQLite that is one transaction. On Postgres nothing is
  * locked in between: one statement writes everything, unless what was decided is no longer possible; then the
  * rows are read again.
+ *
+ *     leave out locked accounts ──▶ read ──▶ decide ──▶ write ── written ──▶ report
+ *                ▲                                      │   │
+ *                └──── changed or locked, 10 times ─────┘   └── ended ──▶ TermEnded
  */
 export function createCommit (context: CommitContext): Commit {
   const { store, monotonic, options } = context
@@ -73,17 +77,6 @@ export function createCommit (context: CommitContext): Commit {
   const knownChains = createLru<true>(maxKnownChains)
   const locked = createLockedAccounts({ store, statements, monotonic, batchSize: options.batchSize })
   const parts = { ...context, statements, knownChains }
-
-  function report (attempt: Attempt, { postings, states, rows, ...reserved }: Decision): Committed {
-    const { term, sentAtMs, waiting } = attempt
-    for (const chain of postings.chains) {
-      const id = chainId(chain)
-      if (knownChains.get(id) === undefined) knownChains.set(id, true)
-    }
-    for (const state of states.values()) acknowledge(state, term, sentAtMs)
-    const refused = [...attempt.refused, ...reserved.refused]
-    return { ...reserved, refused, sentAtMs, renewed: rows.renews, suspended: postings.suspended, waiting }
-  }
 
   async function commitInTransaction (
     batch: Batch, term: Term, dirty: readonly NodeAllowance[]
@@ -95,7 +88,7 @@ export function createCommit (context: CommitContext): Commit {
       if (result === 'ended') throw new TermEnded(term)
       return decided
     })
-    return report(attempt, decision)
+    return acknowledged(parts, attempt, decision)
   }
 
   async function commitInOneStatement (
@@ -109,7 +102,7 @@ export function createCommit (context: CommitContext): Commit {
       if (part.isEmpty) return { ...nothingCommitted, ...part, sentAtMs: attempt.sentAtMs }
       const decision = await decide(parts, store, attempt)
       const { result, accounts } = await statements.writeCommit(store, decision.rows)
-      if (result === 'written') return report(attempt, decision)
+      if (result === 'written') return acknowledged(parts, attempt, decision)
       if (result === 'ended') throw new TermEnded(term)
       if (attempts === maxAttempts) throw new StoreUnavailable(null, { problem: 'locked' })
       // What was taken from memory for a reservation is given back if it is left out now.
@@ -145,6 +138,20 @@ function markDirty (batch: Batch, dirty: readonly NodeAllowance[], term: Term): 
 }
 
 interface Parts extends CommitContext { statements: Statements, knownChains: Lru<true> }
+
+/** Makes memory what the database has written, and returns what to report. */
+function acknowledged (
+  { knownChains }: Parts, attempt: Attempt, { postings, states, rows, ...reserved }: Decision
+): Committed {
+  const { term, sentAtMs, waiting } = attempt
+  for (const chain of postings.chains) {
+    const id = chainId(chain)
+    if (knownChains.get(id) === undefined) knownChains.set(id, true)
+  }
+  for (const state of states.values()) acknowledge(state, term, sentAtMs)
+  const refused = [...attempt.refused, ...reserved.refused]
+  return { ...reserved, refused, sentAtMs, renewed: rows.renews, suspended: postings.suspended, waiting }
+}
 
 async function decide (parts: Parts, queries: Queries, attempt: Attempt): Promise<Decision> {
   const { statements, options, store } = parts

@@ -39,7 +39,10 @@ export function possibleKeys (settlements: readonly Settlement[], term: Term | n
   return keys
 }
 
-/** Turns settlements into entries, given what is booked already. */
+/**
+ * Turns settlements into entries, given what is booked already. One function, because entries, sums and ended
+ * holds follow from the same decisions.
+ */
 export function createPostings (settlements: readonly Settlement[], known: KnownHolds) {
   const { term, durable } = known
   const rowsOf = ({ id, grant }: OpenHold) => grant === null ? durable.get(id) ?? noRows : noRows

@@ -26,6 +26,11 @@ export type Write = ReturnType<typeof createWriter>
 /**
  * Creates the function that commits batches and reports to each reservation. If the database rejects a batch,
  * its items are committed one by one, so that a wrong one keeps no other from being booked.
+ *
+ *     batch ── rejected ──▶ each settlement ── rejected ──▶ suspense ── rejected ──▶ its amount in suspense
+ *
+ * A settlement is booked by the first of these that the database accepts. If it rejects every settlement, the
+ * fault is the database's, and all are tried again later. One factory, because the steps call each other.
  */
 export function createWriter ({ commit, membership, log, suspendBare, reportSuspended }: WriterContext) {
   async function inTerm (

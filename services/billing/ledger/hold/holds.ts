@@ -20,7 +20,8 @@ export type Holds = ReturnType<typeof createHolds>
 
 /**
  * Creates the holds of this node, from memory where its allowances suffice, else by the next commit. When
- * other requests hold the money, a reservation waits for them.
+ * other requests hold the money, a reservation waits for them. One factory, because opening and ending holds
+ * share what is open.
  */
 export function createHolds (context: HoldsContext) {
   const { store, membership, queue, options, monotonic, log } = context

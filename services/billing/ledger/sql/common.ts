@@ -4,7 +4,7 @@ import type { ChainRow, DurableRow, EndedRow, NewHoldRow } from './rows.ts'
 
 interface KeyState { id: string, revokedAt: number | null, isValid: number }
 
-/** The statements that are alike on all engines. */
+/** Creates the statements that are alike on all engines; most lines are SQL. */
 export function commonStatements (engine: Store['engine']) {
   const ids = createJsonIds(engine)
   const chains = createJsonRows<ChainRow>(engine, { id: 'text', account: 'text' })
