@@ -23,7 +23,7 @@ export interface Charge {
   savedNano?: number
 }
 
-/** What a request may cost at one candidate, and what an answer of it is charged. */
+/** What a request may cost at one candidate, and what its response is charged. */
 export interface Quote<Answer> {
   /** The most it may cost, in integer nano-USD: what is held. */
   readonly maxNano: number

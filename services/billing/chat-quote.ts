@@ -17,13 +17,13 @@ export interface ChatSale {
   request: ChatCompletionRequest | CompletionRequest
   prompt: PromptSize
   model: Pick<ModelConfig, 'id'>
-  /** How long prompts and answers may be at this candidate. */
+  /** How long prompts and completions may be at this candidate. */
   limits: TokenLimits
   /** What the model costs there. */
   price: Price | null
   /** What the payer has; read only if the client set no limit. */
   means: () => Promise<AccountMeans>
-  /** Learns from answers to requests without a limit how much to hold for the next one. */
+  /** Learns from completions without a limit how much to hold for the next one. */
   lengths: AnswerLengths
   /** The service tier that the provider is asked for, if it has a price; absent or null: the standard one. */
   tier?: string | null
@@ -84,7 +84,7 @@ function quoteWith (
     ceilingNano
   }
   const usual = maxCost(input)
-  // A provider may serve the standard tier instead, which its answer says.
+  // A provider may serve the standard tier instead, which its response says.
   const most = asked === null ? usual : greater(usual, maxCost({ ...input, price: asked }))
   const { amountNano, outputLimit, outputTokens: tokens } = most
   const maxNano = Math.min(amountNano + searchNano, Number.MAX_SAFE_INTEGER)
@@ -232,34 +232,34 @@ function countsOf (usage: Usage): Record<string, number> {
   return counts
 }
 
-/** Counts the answers of one model by their length: `weights[i]` those from 2^i to 2^(i+1) tokens. */
+/** Counts the completions of one model by their length: `weights[i]` those from 2^i to 2^(i+1) tokens. */
 interface Histogram {
   answers: number
   weights: Float64Array
   total: number
-  /** What the next answer weighs: later ones weigh more, so that nothing has to be decayed. */
+  /** What the next completion weighs: later ones weigh more, so that nothing has to be decayed. */
   weight: number
 }
 
 /** Clients can make up names of models. */
 const maxModels = 5000
 const buckets = 18
-/** An answer weighs half as much as one that many later. */
+/** A completion weighs half as much as one that many later. */
 const halfLife = 500
 const growth = 2 ** (1 / halfLife)
 const maxWeight = 1e100
-/** Fewer answers say too little. */
+/** Fewer completions say too little. */
 const minAnswers = 20
 const percentile = 0.99
-/** How much longer than nearly all others an answer may be. */
+/** How much longer than nearly all others a completion may be. */
 const headroom = 4
-/** What to allow before there are enough answers, and the least to allow ever. */
+/** What to allow before there are enough completions, and the least to allow ever. */
 const usualTokens = 4096
 const leastTokens = 2048
 
 export type AnswerLengths = ReturnType<typeof createAnswerLengths>
 
-/** Creates this node's measurement of how long each model's answers are when the client sets no limit. */
+/** Creates this node's measurement of how long each model's completions are when the client sets no limit. */
 export function createAnswerLengths () {
   const models = createLru<Histogram>(maxModels)
 
@@ -276,7 +276,7 @@ export function createAnswerLengths () {
       if (known.weight > maxWeight) rescale(known)
     },
 
-    /** The tokens that an answer may need: several times as many as 99 of 100 answers had. */
+    /** The tokens that a completion may need: several times as many as 99 of 100 had. */
     expected (model: string): number {
       const known = models.get(model)
       if (known === undefined || known.answers < minAnswers) return usualTokens

@@ -66,7 +66,7 @@ export function messageTexts (message: ChatMessage): string[] {
   return [callsOf(message), ...texts].filter(text => text !== '')
 }
 
-/** The calls of tools in an earlier answer, as text. */
+/** The tool calls of an earlier response, as text. */
 function callsOf (message: ChatMessage): string {
   if (message.role !== 'assistant') return ''
   const calls = (message.tool_calls ?? []).map(call => call.type === 'function' ? call.function : call.custom)

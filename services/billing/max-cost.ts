@@ -12,13 +12,13 @@ import { highestRates, type Rates, type TokenPrice } from './token-price.ts'
 /** The most that a request may cost, and the output limit that keeps it there. */
 export interface MaxCost {
   amountNano: number
-  /** Tokens per answer that the amount covers. */
+  /** Tokens per completion that the amount covers. */
   outputTokens: number
   /** Tokens per answer to send to the provider, where the client set no limit or a higher one; else null. */
   outputLimit: number | null
 }
 
-/** How long prompts and answers may be at a deployment. Null: not known. */
+/** How long prompts and completions may be at a deployment. Null: not known. */
 export interface TokenLimits extends Pick<ModelConfig, 'contextWindow' | 'maxOutput'> {
   /** Whether it has written more than it was allowed, so that holds cover the longest answer. */
   ignoresLimit?: boolean
@@ -45,7 +45,7 @@ interface MaxCostInput extends PromptCost {
   ceilingNano?: number | null
 }
 
-/** The bounds of what the prompt and each token of an answer cost. */
+/** The bounds of what the prompt and each token of a completion cost. */
 function rateBounds (input: PromptCost) {
   const { request, prompt, limits, searches = false } = input
   const open = prompt.open + (searches ? tokenBounds.searches * promptsOf(request) : 0)
@@ -73,7 +73,7 @@ export function outputWithin (input: PromptCost, ceilingNano: number): number {
 
 /** The shortest output limit that is worth a call. */
 export const minOutput = 16
-/** No model is known to write more in one answer. */
+/** No known model writes more in one completion. */
 const unknownMaxOutput = 131_072
 
 /** Bounds what a request may cost. */
@@ -94,7 +94,7 @@ export function maxCost (input: MaxCostInput): MaxCost {
   const isShort = output < longest || limits.ignoresLimit === true
   const isLower = limit === null ? isShort && outputPico > 0 : output < limit
   return {
-    // More than any account can have, for limits whose price is beyond safe integers: the ledger answers 402.
+    // More than any account can have, for limits whose price is beyond safe integers: the ledger throws 402.
     amountNano: Math.min(inputNano + outputNano, Number.MAX_SAFE_INTEGER),
     outputTokens: written,
     outputLimit: isLower ? limitWithin(output, input) ?? (limit === null ? null : output) : null
@@ -111,7 +111,7 @@ function limitWithin (output: number, { prompt, limits: { contextWindow } }: Pro
   return room >= minOutput ? room : null
 }
 
-/** 400: not even a short answer is within the ceiling. */
+/** 400: not even a short completion is within the ceiling. */
 function aboveCeiling (): GatewayError {
   return GatewayError.invalidRequest('This request may cost more than its policy allows.',
     { param: 'model', code: 'no_model_qualifies' })
@@ -155,7 +155,7 @@ function predictedBytes (request: MaxCostInput['request']): number {
   return content === undefined ? 0 : Buffer.byteLength(typeof content === 'string' ? content : JSON.stringify(content))
 }
 
-/** How many answers are generated and charged. */
+/** How many completions are generated and charged. */
 export function answersOf (request: ChatCompletionRequest | CompletionRequest): number {
   const each = request.n ?? 1
   return isChat(request) ? each : promptsOf(request) * Math.max(each, request.best_of ?? 1)

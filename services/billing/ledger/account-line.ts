@@ -68,8 +68,7 @@ export function refuseClosed ([{ id, closedAt }]: AccountLine): void {
 }
 
 /**
- * Returns what of a locked account is its own and free, in nano-USD: neither held nor allocated to an account
- * below.
+ * Returns the unallocated, unheld balance of a locked account, in nano-USD.
  */
 export async function ownFreeNano (queries: Queries, [account]: AccountLine): Promise<number> {
   const balanceNano = account.creditsNano - account.spentNano

@@ -77,7 +77,7 @@ export function createAccountMoves (store: Store, clock = store.clock) {
 
 interface Occasion { at: number, actor: Actor }
 
-/** The money of an account stays its own, and is part of its new parents' money instead of the old ones'. */
+/** An account keeps its money, which becomes part of its new parents' money instead of the old ones'. */
 async function moveMoney (
   queries: Queries, [account, ...before]: AccountLine, above: AccountLine | null, { at, actor }: Occasion
 ): Promise<void> {

@@ -63,7 +63,7 @@ export interface Hold {
    */
   settle (posting: Posting): Promise<void>
   /**
-   * Releases everything, and books to suspense what the provider may charge for an answer that no client
+   * Releases everything, and books to suspense what the provider may charge for a response that no client
    * gets. Throws like `settle`.
    */
   suspend (posting: Posting): Promise<void>

@@ -2,7 +2,7 @@ import type { Store } from '../../store/store.ts'
 import { unknownAccount } from './errors.ts'
 import type { AccountBalance, AccountMeans } from './ledger.ts'
 
-/** What one node may grant of one account without asking the database. Integer nano-USD. */
+/** What one node may grant of one account without a query. Integer nano-USD. */
 export interface NodeAllowance {
   readonly account: string
   /** At most the row of the node's hold, less what is being given back. */
@@ -144,7 +144,7 @@ export function createBalances (
       return { creditsNano, spentNano, heldNano, availableNano: creditsNano - spentNano - heldNano }
     },
 
-    /** Answers from memory if what is known was under 1 s old when last used. */
+    /** Returns from memory what was under 1 s old when the account was last used. */
     means (account: string): AccountMeans | Promise<AccountMeans> {
       const allowance = known(account)
       if (allowance === undefined || allowance.idle || allowance.available === null) return readMeans(account)

@@ -5,14 +5,14 @@ import { LacksCredit } from './errors.ts'
 
 /** Longer than an idle node keeps money spare, see `LedgerOptions.idleMs`. */
 const recallMs = 3_000
-/** Shorter than a node yields what it was asked for. */
+/** Shorter than a node yields what was requested. */
 const pollMs = 40
 
 const spare = "kind = 'node' and state = 0 and spare > 0 and account"
 
 /** Creates the recall of what nodes keep spare for coming requests. Methods throw StoreUnavailable. */
 export function createRecall (store: Store) {
-  async function ask (account: string): Promise<void> {
+  async function request (account: string): Promise<void> {
     await store.run(`update hold set spare_requested = 1 where ${spare} = $1`, [account])
   }
 
@@ -28,14 +28,14 @@ export function createRecall (store: Store) {
     async all (account: string): Promise<void> {
       const deadlineMs = performance.now() + recallMs
       while ((await readLine(store, account))[0].heldNano > 0 && performance.now() < deadlineMs) {
-        await ask(account)
+        await request(account)
         await sleep(pollMs)
       }
     },
 
     /**
      * Runs `work` in a transaction, in which it locks the accounts. While it lacks credit that nodes keep
-     * spare, asks them for it and runs `work` again, for the last time after a few seconds.
+     * spare, requests that and runs `work` again, for the last time after a few seconds.
      */
     async taking<Result> (work: (queries: Queries, isLast: boolean) => Promise<Result>): Promise<Result> {
       const deadlineMs = performance.now() + recallMs
@@ -54,7 +54,7 @@ export function createRecall (store: Store) {
           })
         } catch (error) {
           if (isLast || !(error instanceof LacksCredit) || keptNano === 0) throw error
-          await ask(error.account)
+          await request(error.account)
           await sleep(pollMs)
         }
       }

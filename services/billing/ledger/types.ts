@@ -46,7 +46,7 @@ export function isFree ({ amountNano }: Pick<OpenHold, 'amountNano'>): boolean {
  * - `over_hold`: what a request cost above its hold.
  * - `late`: its hold had ended, so its money may have been given to others.
  * - `rejected`: the database did not accept the charge.
- * - `unverified`: the provider may charge a job, images, or an answer that the client did not get.
+ * - `unverified`: the provider may charge a job, images, or a response that the client did not get.
  */
 export type SuspenseReason = 'over_hold' | 'late' | 'rejected' | 'unverified'
 

@@ -14,7 +14,7 @@ import { createLockedAccounts, type WritablePart } from './locked-accounts.ts'
 import { createPostings, noChange, possibleKeys, type Postings } from './postings.ts'
 
 export interface Committed {
-  /** From before the database was asked, on the monotonic clock. */
+  /** From before the statement was sent, on the monotonic clock. */
   sentAtMs: number
   renewed: boolean
   /** Entries that were booked to suspense. */

@@ -12,7 +12,7 @@ import type { BalanceChange } from './postings.ts'
  * the commit changes. Integer nano-USD.
  *
  * What a commit takes from the allowance is gone at once and for good; what it adds comes with `acknowledge`,
- * once the database has answered. So nothing has to be undone when a commit fails or its outcome is unknown,
+ * once the database has committed. So nothing has to be undone when a commit fails or its outcome is unknown,
  * and nothing is granted from money that the database may already have given to others.
  */
 export interface AccountState {

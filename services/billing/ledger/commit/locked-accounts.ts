@@ -26,11 +26,11 @@ interface LockedAccountsContext {
 export const lockedPauseMs = 25
 
 /**
- * Creates the accounts that other transactions keep locked. A commit leaves them out, and asks from time to
+ * Creates the accounts that other transactions keep locked. A commit leaves them out, and checks from time to
  * time, without waiting, whether they are free, so that no other account is delayed.
  */
 export function createLockedAccounts ({ store, statements, monotonic, batchSize }: LockedAccountsContext) {
-  /** By account, when to ask again. */
+  /** By account, when to check again. */
   const locked = new Map<string, number>()
 
   async function forgetUnlocked (): Promise<void> {

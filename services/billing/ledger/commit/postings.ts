@@ -78,7 +78,7 @@ export function createPostings (settlements: readonly Settlement[], known: Known
         const [payer] = hold.chain
         for (const account of hold.chain) {
           const change = changes.of(account)
-          // Also where it was booked before: then by a commit whose answer got lost, after which it still
+          // Also where it was booked before: then by a commit whose result got lost, after which it still
           // counts as posted here.
           if (hold.grant?.term === term) {
             change[suspended === null ? 'postedNano' : 'suspendedNano'] += amountNano

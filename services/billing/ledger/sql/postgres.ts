@@ -55,9 +55,9 @@ export function postgresStatements (): EngineStatements {
     async writeCommit (queries, rows) {
       const { node, term, epoch, requestMs, accounts, chains, entries, ended, holds } = rows
       const lists = [JSON.stringify(accounts), ...[chains, entries, ended, holds].map(orNull)]
-      const row = await queries.get<{ answer: string | null }>(
-        'select commit_ledger($1, $2, $3, $4, $5, $6, $7, $8, $9) as answer', [node, term, epoch, requestMs, ...lists])
-      return outcomeOf(row?.answer ?? null)
+      const row = await queries.get<{ outcome: string | null }>(
+        'select commit_ledger($1, $2, $3, $4, $5, $6, $7, $8, $9) as outcome', [node, term, epoch, requestMs, ...lists])
+      return outcomeOf(row?.outcome ?? null)
     }
   }
 }
@@ -66,9 +66,9 @@ function orNull (rows: readonly object[]): string | null {
   return rows.length === 0 ? null : JSON.stringify(rows)
 }
 
-function outcomeOf (answer: string | null): WriteOutcome {
-  if (answer === null) return { result: 'written', accounts: [] }
-  const [result, ...accounts] = answer.split(' ')
+function outcomeOf (text: string | null): WriteOutcome {
+  if (text === null) return { result: 'written', accounts: [] }
+  const [result, ...accounts] = text.split(' ')
   if (result === 'ended' || result === 'changed' || result === 'locked') return { result, accounts }
-  throw new Error(`commit_ledger answered ${answer}`)
+  throw new Error(`commit_ledger returned ${text}`)
 }

@@ -113,7 +113,7 @@ export interface EngineStatements {
   unlockedOf (queries: Queries, accounts: readonly string[]): Promise<string[]>
   changeAccounts (queries: Queries, rows: readonly BalanceRow[]): Promise<void>
   insertEntries (queries: Queries, rows: readonly EntryRow[]): Promise<void>
-  /** Asks other nodes for what they have spare; they give it back at their next commit. */
+  /** Requests what other nodes have spare; they give it back at their next commit. */
   requestSpare (queries: Queries, term: string, leaseMs: number, short: readonly string[]): Promise<void>
   writeCommit (queries: Queries, rows: CommitRows): Promise<WriteOutcome>
 }
@@ -142,8 +142,8 @@ export const entryColumns = {
 } as const
 
 /**
- * Finds the allowances that `requestSpare` changes: `$1` are the accounts, `$2` the own term, `$3` how long a
- * live node may be silent. One without spare money may have some later.
+ * Finds the allowances that `requestSpare` changes: `$1` are the accounts, `$2` is the term of this node, `$3`
+ * how long a live node may be silent. One without spare money may have some later.
  */
 export const peersWithAllowance = `
   kind = 'node' and state = 0 and amount > 0 and spare_requested = 0 and id <> $2
