@@ -60,7 +60,7 @@ function problemOfEntries ({ exchange, calls, status }: Answer, entries: readonl
   }
   const usage = JSON.parse(charge.usage)
   if (suspended.some(({ reason }) => reason === 'unverified')) {
-    // A whole answer that its client did not wait for, and that never came, may have cost the rest of the hold.
+    // A whole response that its client did not wait for, and that never came, may have cost what was held.
     const isAbandoned = status === null && !exchange.stream && charge.estimated === 1
     return isAbandoned ? null : `unverified: ${JSON.stringify(entries)}`
   }
