@@ -1,29 +1,25 @@
-import { existsSync, globSync, mkdirSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { createRequire, stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
 import t from 'tap'
-import { installed } from '../agents/agent.ts'
+import { fetchPackages } from '../fetched.ts'
 
 // Every pattern takes linear time for any text, which recheck proves, or is listed below with a reason. It is
-// installed by its first run, without its programs of 50 MB for a JVM and for each platform.
+// installed without its programs for the JVM and for each platform.
 
 interface Recheck {
   checkSync (pattern: string, flags: string, options: { timeout: number }): { status: string }
 }
 
-const root = join(import.meta.dirname, '../..')
-const folder = join(root, 'node_modules', '.cache', 'tollgate', 'recheck-4.5.0')
-mkdirSync(folder, { recursive: true })
-const isThere = existsSync(join(folder, 'node_modules', 'recheck', 'package.json')) ||
-  await installed(folder, '--omit=optional', 'recheck@4.5.0')
-const skip = !isThere && 'recheck cannot be installed'
-
 const require = createRequire(import.meta.url)
 // The one in JavaScript alone; the others start a program.
 process.env['RECHECK_BACKEND'] = 'pure'
-const recheck = isThere ? createRequire(join(folder, 'package.json'))('recheck') as Recheck : null
+const load = await fetchPackages('recheck-4.5.0', '--omit=optional', 'recheck@4.5.0')
+const recheck = (await load?.('recheck') as { default: Recheck } | undefined)?.default
+const skip = recheck === undefined && 'recheck cannot be installed'
 const espree = require('espree') as { parse (code: string, options: object): unknown }
 
+const root = join(import.meta.dirname, '../..')
 const folders = ['bin', 'cli', 'plugins', 'routes', 'schemas', 'services']
 
 const ofOperator = 'is for texts of the operator or of the gateway itself'

@@ -1,6 +1,4 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
-import { AIMessageChunk } from '@langchain/core/messages'
-import { ChatOpenAI } from '@langchain/openai'
 import { generateText, jsonSchema, streamText, tool } from 'ai'
 import t, { type Test } from 'tap'
 import { request } from 'undici'
@@ -9,6 +7,7 @@ import { configFor, providerAt, startGateway } from '../helper.ts'
 import { findPython } from '../python.ts'
 import { document, finish, head, send, sequence, startUpstream, type Script } from '../upstream.ts'
 import { clients } from './clients.ts'
+import { findLangChain } from './langchain.ts'
 import { oddAnswers, type Meaning, type OddAnswer } from './odd-answers.ts'
 import { openaiSchema } from './openai-schemas.ts'
 import { startPythonClient } from './python-client.ts'
@@ -66,9 +65,11 @@ function meaningOf (
 const withoutReasoning = ({ reasoning: _, ...meaning }: Meaning): Meaning => meaning
 
 const python = await findPython()
+const langChain = await findLangChain()
 const pythonClient = python === null ? null : startPythonClient(python, gateway)
 t.teardown(() => pythonClient?.close())
 if (pythonClient === null) t.test('openai-python', { skip: 'not installed; the whole npm test does it' }, async () => {})
+if (langChain === null) t.test('langchain', { skip: 'it cannot be installed' }, async () => {})
 
 const readers: Record<string, (model: string, stream: boolean, means: Meaning) => Promise<Meaning>> = {
   async openai (model, stream) {
@@ -105,20 +106,24 @@ const readers: Record<string, (model: string, stream: boolean, means: Meaning) =
         : { calls: calls.map(({ toolName: name, input }) => ({ name, input: Object(input) })) })
     }
   },
-  async langchain (model, stream) {
-    const options = { apiKey: gateway.key, maxRetries: 0, configuration: { baseURL: gateway.url } }
-    const chat = new ChatOpenAI({ model, ...options }).bindTools(functions)
-    const answer = stream
-      ? (await Array.fromAsync(await chat.stream('Hi'))).reduce((one, next) => one.concat(next), new AIMessageChunk(''))
-      : await chat.invoke('Hi')
-    t.same(answer.invalid_tool_calls ?? [], [])
-    const { content, tool_calls: calls = [], response_metadata: { finish_reason: finish } } = answer
-    return {
-      finish: String(finish),
-      ...(content === '' ? {} : { text: String(content) }),
-      ...(calls.length === 0 ? {} : { calls: calls.map(({ name, args: input }) => ({ name, input })) })
-    }
-  },
+  ...(langChain === null
+    ? {}
+    : {
+        async langchain (model: string, stream: boolean): Promise<Meaning> {
+          const options = { apiKey: gateway.key, maxRetries: 0, configuration: { baseURL: gateway.url } }
+          const chat = new langChain.ChatOpenAI({ model, ...options }).bindTools(functions)
+          const answer = stream
+            ? (await Array.fromAsync(await chat.stream('Hi'))).reduce((one, next) => one.concat(next), new langChain.AIMessageChunk(''))
+            : await chat.invoke('Hi')
+          t.same(answer.invalid_tool_calls ?? [], [])
+          const { content, tool_calls: calls = [], response_metadata: { finish_reason: finish } } = answer
+          return {
+            finish: String(finish),
+            ...(content === '' ? {} : { text: String(content) }),
+            ...(calls.length === 0 ? {} : { calls: calls.map(({ name, args: input }) => ({ name, input })) })
+          }
+        }
+      }),
   ...(pythonClient === null
     ? {}
     : {
