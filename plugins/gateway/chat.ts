@@ -1,7 +1,7 @@
 import fp from 'fastify-plugin'
 import { createAutoModel } from '../../services/chat/auto-model.ts'
 import { createCachedResponses } from '../../services/chat/cache/cached-responses.ts'
-import { createCachedChat } from '../../services/chat/cache/cached-chat.ts'
+import { createChatCache } from '../../services/chat/cache/chat-cache.ts'
 import { createChat } from '../../services/chat/serve-chat.ts'
 import type { Chat } from '../../services/chat/types.ts'
 import { createAbandonedCalls } from '../../services/requests/attempt.ts'
@@ -9,12 +9,12 @@ import { usdFromNano } from '../../services/shared/money.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The use case behind chat and legacy completions. */
+    /** The use case behind chat, legacy completions, messages and responses. */
     chat: Chat
   }
 }
 
-/** Offers the use case of chat, with a cache of answers unless `cacheBytes` is 0. */
+/** Offers the use case of chat, with a cache of responses unless `cacheBytes` is 0. */
 export default fp<{ cacheBytes: number }>(async (app, { cacheBytes }) => {
   const drains = createAbandonedCalls({ running: app.running })
   let abandonedNano = 0
@@ -23,6 +23,9 @@ export default fp<{ cacheBytes: number }>(async (app, { cacheBytes }) => {
     () => drains.count)
   counter({ name: 'abandoned_cost_usd_total', help: 'Charges for answers whose client had disconnected, in US dollars.' },
     () => abandonedNano / 1e9)
+  const { resolve } = app.requests.catalogue
+  const responses = cacheBytes === 0 ? null : createCachedResponses(cacheBytes)
+  const cache = responses === null ? null : createChatCache({ responses, resolve })
   const chat: Chat = createChat({
     ...app.requests,
     drains,
@@ -33,12 +36,10 @@ export default fp<{ cacheBytes: number }>(async (app, { cacheBytes }) => {
     },
     ledger: app.ledger,
     config: app.models.config,
-    autoModel: createAutoModel(app.router, app.ledger)
+    autoModel: createAutoModel(app.router, app.ledger),
+    cache
   })
-  const { resolve } = app.requests.catalogue
-  app.decorate('chat', cacheBytes === 0
-    ? chat
-    : createCachedChat({ chat, answers: createCachedResponses(cacheBytes), resolve }))
+  app.decorate('chat', chat)
   // Before the connections and the ledger are closed.
   app.addHook('onClose', async () => { await chat.idle() })
 }, { name: 'chat', dependencies: ['requests', 'models', 'auth', 'store', 'ledger', 'routing', 'metrics', 'graceful-close'] })

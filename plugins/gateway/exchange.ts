@@ -7,7 +7,6 @@ import type { Delivery, EncodeError, Events, LongPollResponse } from '../../serv
 import type { Exchange } from '../../services/requests/exchange.ts'
 import { recordEnding } from '../../services/requests/request-record.ts'
 import type { EventSink } from '../../services/providers/provider.ts'
-import { encodeEvent } from '../../services/providers/upstream/sse.ts'
 import { toGatewayError } from '../../services/http/to-gateway-error.ts'
 import type { ActiveMember } from '../../services/shared/timers.ts'
 import type { Tags } from '../../services/billing/ledger/ledger.ts'
@@ -55,6 +54,8 @@ export default fp(async app => {
       signal: abort.signal,
       giveUp: reason => abort.abort(reason),
       record,
+      extraHeaders: {},
+      listeners: [],
       delivery: deliveryTo(this, abort.signal)
     }
   })
@@ -85,16 +86,14 @@ function abortOnDisconnect (response: ServerResponse, running: FastifyInstance['
   return controller
 }
 
-/** Lets a use case answer through a reply: whole, as an event stream, or after a long poll. */
+/** Sends the response of a use case through a reply: whole, as an event stream, or after a long poll. */
 function deliveryTo (reply: FastifyReply, signal: AbortSignal): Delivery {
   return {
     json: (headers, body, text) => {
-      const { record, routeOptions: { config: { passThrough = false } } } = reply.request
-      record.firstByteAtMs = performance.now()
-      reply.headers(headers).type('application/json; charset=utf-8').send(passThrough ? text ?? body : body)
+      reply.request.record.firstByteAtMs = performance.now()
+      reply.headers(headers).type('application/json; charset=utf-8').send(text ?? body)
     },
-    stream: (headers, events, encodeError = openAiError) =>
-      sendEvents(reply, { headers, events, encodeError }, signal),
+    stream: (headers, events, encodeError) => sendEvents(reply, { headers, events, encodeError }, signal),
     longPoll: () => longPollOf(reply)
   }
 }
@@ -105,8 +104,6 @@ const streamHeaders = {
   // nginx would otherwise collect events before it passes them on.
   'x-accel-buffering': 'no'
 }
-
-const openAiError: EncodeError = error => encodeEvent(error.toBody())
 
 interface Sent { headers: Record<string, string>, events: Events, encodeError: EncodeError }
 

@@ -5,6 +5,7 @@ import {
 } from '../../schemas/openai/chat-completions.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
 import { VideoObject } from '../../schemas/openai/videos.ts'
+import { chatApi } from '../../services/chat/openai-apis.ts'
 import { checkChatRequest } from '../../services/chat/request-checks.ts'
 import { prefersAsync } from '../../services/requests/request-headers.ts'
 import { noJobForWebhook } from '../../services/videos/webhooks/check-url.ts'
@@ -33,7 +34,7 @@ const chatCompletions: FastifyPluginAsyncTypebox = async app => {
     checkChatRequest(request.body)
     if (app.models.resolveVideos(request.body.model).length > 0) return makeVideo(request, reply)
     if (request.body.webhook_url !== undefined) throw noJobForWebhook()
-    return app.chat.complete(reply.exchange())
+    return app.chat.complete(reply.exchange(), chatApi)
   })
 }
 

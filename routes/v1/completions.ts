@@ -1,6 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Completion, CompletionRequest } from '../../schemas/openai/completions.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
+import { completionsApi } from '../../services/chat/openai-apis.ts'
 import { checkCompletionRequest } from '../../services/chat/request-checks.ts'
 
 /** `POST /completions`, the legacy endpoint: one answer, or an event stream when `stream` is true. */
@@ -21,7 +22,7 @@ const completions: FastifyPluginAsyncTypebox = async app => {
     }
   }, async (request, reply) => {
     checkCompletionRequest(request.body)
-    await app.chat.completeText(reply.exchange())
+    await app.chat.complete(reply.exchange(), completionsApi)
   })
 }
 

@@ -3,6 +3,7 @@ import { messagesErrorResponses } from '../../schemas/anthropic/error.ts'
 import { CreatedMessage, CreateMessageRequest, MessageEvent } from '../../schemas/anthropic/messages.ts'
 import { refuseNativeNeeds } from '../../services/apis/messages/native.ts'
 import { toChatCall } from '../../services/apis/messages/serve-message.ts'
+import { withVideoForm } from '../../services/apis/translated.ts'
 
 /** `POST /messages`: one message, or its events when `stream` is true. */
 const messages: FastifyPluginAsyncTypebox = async app => {
@@ -24,10 +25,11 @@ const messages: FastifyPluginAsyncTypebox = async app => {
       response: { 200: CreatedMessage, ...messagesErrorResponses }
     }
   }, async (request, reply) => {
-    const { exchange, native } = await toChatCall(reply.exchange(), request.headers)
+    const { exchange, api, translator } = await toChatCall(reply.exchange(), request.headers)
     const isVideo = app.models.resolveVideos(request.body.model).length > 0
     if (isVideo) refuseNativeNeeds(request.body)
-    await (isVideo ? reply.serveVideo(exchange) : app.chat.complete(exchange, native))
+    if (isVideo) await reply.serveVideo(withVideoForm(exchange, translator))
+    else await app.chat.complete(exchange, api)
     return reply
   })
 }

@@ -1,68 +1,66 @@
 import type { ChatCompletion, ChatCompletionChunk } from '../../schemas/openai/chat-completions.ts'
+import type { ResponseForm } from '../chat/client-api.ts'
 import { toGatewayError } from '../http/to-gateway-error.ts'
-import {
-  passing, type Delivery, type EncodeError, type Events, type LongPollResponse, type NativeDelivery
-} from '../requests/delivery.ts'
+import type { EncodeError, Events, LongPollResponse } from '../requests/delivery.ts'
+import type { Exchange } from '../requests/exchange.ts'
 import { eventsIn } from '../providers/upstream/sse.ts'
 
-/** The form that answers of chat have at another API. */
-export interface SurfaceForm {
-  /** A whole answer. */
+/** How another API writes what chat has. */
+export interface Translator {
+  /** The body for a whole chat completion. */
   whole (completion: ChatCompletion): object | Promise<object>
   /** Begins a stream. */
-  stream (): SurfaceStream
+  stream (): StreamTranslator
 }
 
-/** One answer as events of another API. Each method returns whole events; none as an empty array. */
-export interface SurfaceStream {
+/** One response as events of another API. Each method returns whole events; none as an empty array. */
+export interface StreamTranslator {
   /** The events for a chunk; the last chunk has the usage if the chat request asks for it, and no choices. */
   next (chunk: ChatCompletionChunk): Uint8Array
   /** The events after the last chunk. */
   end (): Uint8Array | Promise<Uint8Array>
-  /** The events after which nothing comes, because the answer has failed. */
+  /** The events after which nothing comes, because the response has failed. */
   error: EncodeError
 }
 
-/**
- * A delivery for the chat use case that sends what it gets in the form of another API. Answers that have this
- * form already go through `native`, as they are.
- */
-export function translated (
-  delivery: Delivery, form: SurfaceForm, native: NativeDelivery = passing(delivery)
-): Delivery {
+/** Writes what chat has in the form of another API. */
+export function translatedForm (translator: Translator): ResponseForm {
   return {
-    json: async (headers, body, text) => {
-      // The text has what the body may lack: the cost.
-      const completion: ChatCompletion = JSON.parse(text ?? JSON.stringify(body))
-      return await delivery.json(headers, await form.whole(completion), null)
-    },
-    stream: (headers, events) => {
-      const stream = form.stream()
-      return delivery.stream(headers, translatedEvents(events, stream), error => stream.error(error))
-    },
-    longPoll: () => translatedPoll(delivery.longPoll(), form),
-    native
+    whole: async ({ body }) => ({ body: await wholeBody(translator, body), text: null }),
+    stream (events) {
+      const stream = translator.stream()
+      return { events: translatedEvents(events, stream), encodeError: error => stream.error(error) }
+    }
   }
 }
 
-function translatedPoll (response: LongPollResponse, form: SurfaceForm): LongPollResponse {
-  const { raw } = response
-  // A completion of chat, as its only senders build it.
-  const whole = async (body: object): Promise<object> => await form.whole(body as ChatCompletion)
-  return {
-    raw,
-    send (headers, body) {
-      whole(body).then(
-        result => response.send(headers, result), error => response.fail(toGatewayError(error))
-      )
-    },
-    fail: error => response.fail(error),
-    commit: headers => response.commit(headers),
-    serialize: async body => await response.serialize(await whole(body))
+/** The exchange of a request for a video, whose completion is sent in the form of another API. */
+export function withVideoForm<Request> (
+  exchange: Exchange<Request>, translator: Translator
+): Exchange<Request> {
+  const { delivery } = exchange
+
+  function longPoll (): LongPollResponse {
+    const response = delivery.longPoll()
+    return {
+      ...response,
+      send (headers, body) {
+        wholeBody(translator, body).then(
+          result => response.send(headers, result), error => response.fail(toGatewayError(error))
+        )
+      },
+      serialize: async body => await response.serialize(await wholeBody(translator, body))
+    }
   }
+  return { ...exchange, delivery: { ...delivery, longPoll } }
 }
 
-async function * translatedEvents (events: Events, stream: SurfaceStream): AsyncGenerator<Uint8Array> {
+async function wholeBody (translator: Translator, body: object): Promise<object> {
+  // A completion of chat: the request was translated to one of chat.
+  return await translator.whole(body as ChatCompletion)
+}
+
+async function * translatedEvents (events: Events, stream: StreamTranslator): AsyncGenerator<Uint8Array> {
   for await (const piece of events) {
     for (const { data } of eventsIn(Buffer.from(piece))) {
       if (data === '[DONE]') continue

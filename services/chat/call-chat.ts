@@ -7,22 +7,21 @@ import { tokenLimitsOf, type Candidate } from '../requests/candidates.ts'
 import { isWorkLost } from '../requests/classify-failure.ts'
 import type { Exchange } from '../requests/exchange.ts'
 import { conversationHint } from '../shared/conversation.ts'
-import type { ChatOrText, AnyRequest, CallChat } from './types.ts'
+import type { AnyRequest, ChatOrText, ProviderCalls } from './client-api.ts'
 
 /**
  * Calls one candidate; resolves with its whole response, or when a stream has begun. Throws UpstreamError,
  * after it has recorded what may still be charged for work that no client waits for any more.
  */
 export async function callChat<Request extends AnyRequest> (
-  exchange: Exchange<Request>, call: CallChat<Request>, candidate: Candidate<ChatProvider>,
-  quote: ChatQuote | null,
-  signal: AbortSignal
+  exchange: Exchange<Request>, api: Pick<ProviderCalls<Request>, 'call'>, candidate: Candidate<ChatProvider>,
+  quote: ChatQuote | null, signal: AbortSignal
 ): Promise<ChatOrText> {
   const { body, rawBody, requestId, payer, conversation, record } = exchange
   const { deployment, provider } = candidate
   let begun: StreamReport | null = null
   try {
-    const response = await call(candidate, {
+    const response = await api.call(candidate, {
       body,
       rawBody,
       model: deployment.model,

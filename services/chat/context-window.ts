@@ -7,7 +7,7 @@ import { tokenLimitsOf, type Candidate, type Plan } from '../requests/candidates
 import { GatewayError } from '../shared/errors.ts'
 import { extraFields } from '../shared/request-fields.ts'
 import { fallbacksWith } from './request-checks.ts'
-import type { AnyRequest } from './types.ts'
+import type { AnyRequest } from './client-api.ts'
 
 /** Fields by which servers leave out parts of a long prompt, folded: vLLM, OpenRouter, Together. */
 const shorteningNames: ReadonlySet<string> =

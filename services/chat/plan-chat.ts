@@ -6,7 +6,8 @@ import type { Exchange } from '../requests/exchange.ts'
 import type { AutoModel } from './auto-model.ts'
 import { onlyFitting } from './context-window.ts'
 import { onlyPriced, onlyServed } from './request-checks.ts'
-import type { AnyRequest, Native, Selected } from './types.ts'
+import type { AnyRequest, ProviderCalls } from './client-api.ts'
+import type { Selected } from './types.ts'
 
 /** A request as providers get it, and the deployments that may answer it. */
 export interface ChatPlan<Request> {
@@ -27,20 +28,20 @@ interface PlanOptions {
  * it asks for, at a price, within their context windows. Throws GatewayError 400 or 404 when none does.
  */
 export async function planChat<Request extends AnyRequest> (
-  given: Exchange<Request>, native: Omit<Native, 'call'>, { catalogue, autoModel, limits }: PlanOptions
+  given: Exchange<Request>, api: ProviderCalls<Request>, { catalogue, autoModel, limits }: PlanOptions
 ): Promise<ChatPlan<Request>> {
   const isAuto = isPolicy(given.body.model)
-  const auto = isAuto ? await autoModel.select(given, native.speaks !== undefined) : null
+  const auto = isAuto ? await autoModel.select(given, api.speaks !== undefined) : null
   const exchange = withoutOwnFields(given)
   const { body, rawBody, mayUse } = exchange
   const { model, fallbacks } = auto ?? given.body
   const allowDearer = auto !== null || limits.allowDearerFallbacks
-  const bodyBytes = Math.max(rawBody.bytes.length, native.bodyBytes ?? 0)
+  const bodyBytes = Math.max(rawBody.bytes.length, api.bodyBytes ?? 0)
   const question = { kind: 'chat' as const, model, fallbacks, promptBound: bodyBytes, allowDearer, mayUse }
-  const served = onlyServed(planFor(question, catalogue), native.speaks)
-  const priced = onlyPriced(native.narrow === undefined ? served : native.narrow(served), body)
+  const served = onlyServed(planFor(question, catalogue), api.speaks)
+  const priced = onlyPriced(api.narrow === undefined ? served : api.narrow(served), body)
   const prompt = promptSize(body, bodyBytes)
-  const plan = native.mayShorten === true ? priced : await onlyFitting(priced, body, prompt)
+  const plan = api.mayShorten === true ? priced : await onlyFitting(priced, body, prompt)
   return { exchange, auto, plan, prompt }
 }
 

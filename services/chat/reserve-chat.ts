@@ -11,14 +11,14 @@ import type { RequestReservation } from '../requests/request-reservation.ts'
 import { noteExcess } from './context-window.ts'
 import type { ChatPlan } from './plan-chat.ts'
 import { extrasOf, type Extras } from './request-checks.ts'
-import type { AnyRequest, Native } from './types.ts'
+import type { AnyRequest, ProviderCalls } from './client-api.ts'
 
 interface ReservationOptions {
   hold: RequestReservation
   ledger: Pick<Ledger, 'means'>
   lengths: AnswerLengths
   /** What the client's own API asks for beside what the chat request says. */
-  extras: Native['extras']
+  extras: ProviderCalls<AnyRequest>['extras']
   /** Whether a stream that broke off is charged for its text, before its usage has come. */
   chargesBroken: boolean
 }

@@ -1,7 +1,7 @@
 import { createAnswerLengths } from '../billing/chat-quote.ts'
 import type { ChatProvider } from '../providers/provider.ts'
 import { isAbandoned, recordStreamEnd, type Attempt } from '../requests/attempt.ts'
-import { isPolicy, type Candidate } from '../requests/candidates.ts'
+import type { Candidate } from '../requests/candidates.ts'
 import { RequestDeadline } from '../requests/deadline.ts'
 import { failover } from '../requests/failover.ts'
 import type { Exchange } from '../requests/exchange.ts'
@@ -9,40 +9,31 @@ import { endRecord, setCandidate, type RequestRecord } from '../requests/request
 import { conversationId } from '../shared/conversation.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { callChat } from './call-chat.ts'
-import { reply } from './reply-chat.ts'
-import { completeByChat } from './legacy.ts'
+import type { AnyRequest, ChatOrText, ClientApi } from './client-api.ts'
 import { planChat, type ChatPlan } from './plan-chat.ts'
+import { reply } from './reply-chat.ts'
 import { ChatReservation } from './reserve-chat.ts'
-import type { ChatOrText, AnyRequest, Chat, ChatOptions, Way } from './types.ts'
+import type { Chat, ChatOptions } from './types.ts'
 
-/** Creates the use case: plan, reserve, call the next deployment until one answers, reply, settle. */
+/** Creates the use case: plan, reserve, call the next deployment until one responds, reply, settle. */
 export function createChat (options: ChatOptions): Chat {
-  const { catalogue, ledger, holds, autoModel, drains, random = Math.random } = options
+  const { catalogue, ledger, holds, autoModel, cache = null, drains, random = Math.random } = options
   const lengths = createAnswerLengths()
   let running = 0
   let onIdle = (): void => {}
 
-  /** A whole response is generated to its end, and charged, even if its client leaves. */
-  async function begin<Request extends AnyRequest> (
-    received: Exchange<Request>, way: Way<Request>
-  ): Promise<void> {
-    const { signal, body } = received
-    if (body.stream === true) return await serve(received, way, signal)
-    const dueMs = performance.now() + options.config().requests.deadlineMs
-    await drains.run(signal, dueMs, callSignal => serve(received, way, callSignal))
-  }
-
+  /** Plans, reserves, calls and replies; in any case releases what was not settled, and ends the record. */
   async function serve<Request extends AnyRequest> (
-    received: Exchange<Request>, { ask: callProvider, native }: Way<Request>, callSignal: AbortSignal
+    received: Exchange<Request>, api: ClientApi<Request>, callSignal: AbortSignal
   ): Promise<void> {
     const { requests: limits } = options.config()
-    const { body: { model: requestedModel, stream }, requestId, payer, clientRetries, signal, record } = received
-    record.requestedModel = requestedModel
-    const planned = await planChat(received, native, { catalogue, autoModel, limits })
+    const { body: { model, stream }, requestId, payer, clientRetries, signal, record } = received
+    record.requestedModel = model
+    const planned = await planChat(received, api, { catalogue, autoModel, limits })
     const { exchange, auto, plan } = planned
     const deadline = new RequestDeadline(received, limits)
     const hold = holds(payer, requestId, { signal, dueMs: deadline.dueMs })
-    const { extras } = native
+    const { extras } = api
     const chargesBroken = limits.chargeBrokenStreams
     const reservation = new ChatReservation(planned, { hold, ledger, lengths, extras, chargesBroken })
     record.isOpen = true
@@ -67,14 +58,14 @@ export function createChat (options: ChatOptions): Chat {
         const attempt = await turn.call({
           call: (candidate, called) => {
             const ends = endingWithClient(candidate, { called, callSignal, signal })
-            return callChat(exchange, callProvider, candidate, reservation.quote, ends)
+            return callChat(exchange, api, candidate, reservation.quote, ends)
           },
           tokensOf
         })
         if (attempt === null) continue
         recordAttempt(record, attempt, planned, reservation)
         if (attempt.response.kind !== 'json') deadline.streamBegan()
-        await reply(exchange, attempt.response, () => reservation.settle())
+        await reply(exchange, api, attempt.response, () => reservation.settle())
         recordDelivery(exchange, attempt)
         return
       }
@@ -93,19 +84,15 @@ export function createChat (options: ChatOptions): Chat {
   }
 
   return {
-    complete: (exchange, native) => begin(exchange, {
-      native: native ?? {},
-      ask: (candidate, call) => native?.call(candidate, call) ?? candidate.provider.chat(call)
-    }),
-    completeText: exchange => {
-      // A policy chooses among chat models, which OpenAI's legacy endpoint does not serve.
-      const byChat = isPolicy(exchange.body.model)
-      return begin(exchange, {
-        native: {},
-        ask: ({ provider }, call) => {
-          return (byChat ? undefined : provider.complete?.(call)) ?? completeByChat(provider, call)
-        }
-      })
+    async complete (received, api) {
+      const { body: { model, stream }, signal } = received
+      const isCached = received.cache !== null || catalogue.resolve(model)?.model.cacheSeconds != null
+      const exchange = isCached && cache !== null ? await cache.replyOrStore(received, api) : received
+      if (exchange === null) return
+      if (stream === true) return await serve(exchange, api, signal)
+      // A whole response is generated to its end, and charged, even if its client leaves.
+      const dueMs = performance.now() + options.config().requests.deadlineMs
+      await drains.run(signal, dueMs, callSignal => serve(exchange, api, callSignal))
     },
     idle: async () => {
       if (running > 0) await new Promise<void>(resolve => { onIdle = resolve })

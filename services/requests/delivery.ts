@@ -2,37 +2,17 @@ import type { ServerResponse } from 'node:http'
 import type { EventStream } from '../providers/provider.ts'
 import type { GatewayError } from '../shared/errors.ts'
 
-/** The way back to one client. One of its methods is called, once. */
+/** Sends the response of one request to its client. One of its methods is called, once. */
 export interface Delivery {
-  /** Sends a whole answer: `text` as it is if the route passes it through, else `body` serialized. */
-  json (headers: Record<string, string>, body: unknown, text: string | null): void | Promise<void>
+  /** Sends a whole response with status 200: `text` if it is given, else `body` serialized. */
+  json (headers: Record<string, string>, body: unknown, text: string | null): void
   /**
    * Sends an event stream; resolves when its last byte was handed to the socket or the client has
-   * disconnected. When `events` throws, the client gets what `encodeError` makes of it (absent: the error
-   * event of OpenAI), and the stream ends.
+   * disconnected. When `events` throws, `encodeError` writes the last events.
    */
-  stream (headers: Record<string, string>, events: Events, encodeError?: EncodeError): Promise<void>
-  /** The way of answers that have the form of the endpoint already, where it translates others. */
-  readonly native?: NativeDelivery
-  /** Keeps the response open for an answer that takes minutes. */
+  stream (headers: Record<string, string>, events: Events, encodeError: EncodeError): Promise<void>
+  /** Keeps the response open for a result that takes minutes. */
   longPoll (): LongPollResponse
-}
-
-/** The way of answers that pass as their provider has written them. One of its methods is called, once. */
-export interface NativeDelivery {
-  /** Sends a whole answer, which was charged. */
-  json (
-    headers: Record<string, string>, body: object, text: string | null, settled: Settled
-  ): void | Promise<void>
-  /** Sends an event stream; `settle` charges what of it has come, for a stream that says so at its end. */
-  stream (headers: Record<string, string>, events: Events, settle: Settle): Promise<void>
-}
-
-/** Sends what a provider has written as it is; `encodeError` as for `stream`. */
-export function passing (
-  { json, stream }: Pick<Delivery, 'json' | 'stream'>, encodeError?: EncodeError
-): NativeDelivery {
-  return { json, stream: (headers, events) => stream(headers, events, encodeError) }
 }
 
 /**
@@ -44,15 +24,31 @@ export interface Settled { costNano: number | null, estimate: Readonly<Record<st
 /** Settles a request. */
 export type Settle = () => Promise<Settled>
 
-/** The last events of a stream that has failed. */
+/** Encodes the last events of a stream that has failed. */
 export type EncodeError = (error: GatewayError) => Uint8Array
 
 export type Events = EventStream | AsyncIterable<Uint8Array>
 
+/** A response of chat as it is before it is written in the form of the client's API. */
+export interface SentResponse {
+  kind: 'json' | 'events'
+  bytes: Uint8Array
+  headers: Record<string, string>
+  /** Whether a provider with the client's API has written it; else it is OpenAI's completion. */
+  isNative: boolean
+}
+
+/** Receives a response that was sent whole; a stream only if it came to its proper end. */
+export interface ResponseListener {
+  /** A longer stream is not collected. */
+  readonly maxBytes: number
+  onSent (response: SentResponse): void
+}
+
 /** A response that is kept open. */
 export interface LongPollResponse {
   readonly raw: ServerResponse
-  /** Sends a whole answer with status 200; only before `commit`. */
+  /** Sends a whole response with status 200; only before `commit`. */
   send (headers: Record<string, string>, body: object): void
   /** Sends an error with its status; only before `commit`. */
   fail (error: GatewayError): void

@@ -1,11 +1,11 @@
 import type { Payer } from '../billing/payer.ts'
 import { GatewayError } from '../shared/errors.ts'
 import type { JsonText } from '../shared/json.ts'
-import type { Delivery } from './delivery.ts'
+import type { Delivery, ResponseListener } from './delivery.ts'
 import type { RequestOptions } from './request-headers.ts'
 import type { RequestRecord } from './request-record.ts'
 
-/** One request of one client. `text` is the body as received, `request` the same, validated. */
+/** One request of one client. `rawBody` is the body as received, `body` the same, validated. */
 export interface Exchange<Request> extends RequestOptions {
   body: Request
   rawBody: JsonText
@@ -18,4 +18,8 @@ export interface Exchange<Request> extends RequestOptions {
   giveUp (reason: GatewayError): void
   record: RequestRecord
   delivery: Delivery
+  /** Headers to send with a response of chat, besides those that report what was decided. */
+  extraHeaders: Readonly<Record<string, string>>
+  /** Called with a response of chat once it was sent. */
+  listeners: readonly ResponseListener[]
 }

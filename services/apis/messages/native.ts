@@ -1,9 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { CreateMessageRequest } from '../../../schemas/anthropic/messages.ts'
-import type { Native } from '../../chat/types.ts'
+import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
+import type { ChatOrText, ProviderCalls } from '../../chat/client-api.ts'
 import { versionHeaderName } from '../../http/messages-error.ts'
 import { isPolicy, type Candidate } from '../../requests/candidates.ts'
-import type { ChatCall, ChatProvider, NativeResponse } from '../../providers/provider.ts'
+import type { ChatCall, ChatProvider } from '../../providers/provider.ts'
 import { GatewayError } from '../../shared/errors.ts'
 import { isObject, type JsonText } from '../../shared/json.ts'
 import { narrowPlan } from '../narrow-plan.ts'
@@ -21,10 +22,12 @@ export function versionHeadersOf (headers: IncomingHttpHeaders): Record<string, 
 interface NativeRequest { request: CreateMessageRequest, original: JsonText, headers: IncomingHttpHeaders }
 
 /**
- * How a message is answered by providers that have this API: as it came. Candidates that lack what a request
- * asks for, or have no price for it, are left out.
+ * Calls providers that have this API with the message as it came, others for a chat. Candidates that lack
+ * what a request needs, or have no price for it, are left out.
  */
-export function nativeMessages ({ request, original, headers }: NativeRequest): Native {
+export function nativeMessages (
+  { request, original, headers }: NativeRequest
+): ProviderCalls<ChatCompletionRequest> {
   const need = nativeNeedOf(request)
   const versionHeaders = versionHeadersOf(headers)
   const searches = request.tools?.some(isSearchTool) === true
@@ -40,15 +43,14 @@ export function nativeMessages ({ request, original, headers }: NativeRequest): 
     return isLong && isShort ? tooShort(model.id) : null
   }
 
-  function ask (
-    { provider, price }: Candidate<ChatProvider>, call: ChatCall
-  ): Promise<NativeResponse> | undefined {
+  function call ({ provider, price }: Candidate<ChatProvider>, chat: ChatCall): Promise<ChatOrText> {
+    if (provider.messages === undefined) return provider.chat(chat)
     const maxSearches = searches ? price?.maxSearches ?? 1 : 0
-    return provider.messages?.({ ...call, original, versionHeaders, maxSearches })
+    return provider.messages({ ...chat, original, versionHeaders, maxSearches })
   }
 
   return {
-    call: ask,
+    call,
     bodyBytes: original.bytes.length,
     cacheKey: [original.value, versionHeaders],
     mayShorten: request.context_management?.edits?.some(({ type }) => type === 'clear_tool_uses_20250919') === true,

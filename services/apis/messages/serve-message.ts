@@ -1,51 +1,62 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { CreateMessageRequest } from '../../../schemas/anthropic/messages.ts'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
-import type { Native } from '../../chat/types.ts'
+import type { ClientApi } from '../../chat/client-api.ts'
+import { asWritten } from '../../chat/openai-apis.ts'
 import { estimatePrompt } from '../../billing/estimate-usage.ts'
 import { toMessagesError } from '../../http/messages-error.ts'
-import { passing, type EncodeError } from '../../requests/delivery.ts'
+import type { EncodeError } from '../../requests/delivery.ts'
 import type { Exchange } from '../../requests/exchange.ts'
 import { JsonText } from '../../shared/json.ts'
 import { encodeNamedEvent } from '../../providers/upstream/sse.ts'
-import { translated } from '../translated.ts'
+import { translatedForm, type Translator } from '../translated.ts'
 import { encodeMessageEvents, MessageStream } from './message-stream.ts'
 import { nativeMessages } from './native.ts'
 import { refuseUnpriced } from './native-needs.ts'
 import { toChat } from './to-chat.ts'
 import { askedOf, toMessage } from './to-message.ts'
 
-interface ChatCall { exchange: Exchange<ChatCompletionRequest>, native: Native }
+interface ChatCall {
+  exchange: Exchange<ChatCompletionRequest>
+  api: ClientApi<ChatCompletionRequest>
+  translator: Translator
+}
 
 /** A request for a message as the chat use case serves it. Throws GatewayError 400. */
 export async function toChatCall (
   exchange: Exchange<CreateMessageRequest>, headers: IncomingHttpHeaders
 ): Promise<ChatCall> {
-  const { body, rawBody, delivery, requestId } = exchange
+  const { body, rawBody, requestId } = exchange
   refuseUnpriced(body)
   const chat = toChat(body)
   const asked = askedOf(body)
   const inputTokens = body.stream === true ? await estimatePrompt(chat) : 0
   const encodeError: EncodeError = error => encodeNamedEvent('error', toMessagesError(error, requestId))
+  const translator: Translator = {
+    whole: completion => toMessage(completion, asked),
+    stream () {
+      const stream = new MessageStream({ ...asked, inputTokens })
+      return {
+        next: chunk => encodeMessageEvents(stream.take(chunk)),
+        end: () => encodeMessageEvents(stream.end()),
+        error: encodeError
+      }
+    }
+  }
   return {
     exchange: {
       ...exchange,
       body: chat,
       rawBody: JsonText.from(chat),
-      conversation: exchange.conversation ?? sessionOf(headers),
-      delivery: translated(delivery, {
-        whole: completion => toMessage(completion, asked),
-        stream () {
-          const stream = new MessageStream({ ...asked, inputTokens })
-          return {
-            next: chunk => encodeMessageEvents(stream.take(chunk)),
-            end: () => encodeMessageEvents(stream.end()),
-            error: encodeError
-          }
-        }
-      }, passing(delivery, encodeError))
+      conversation: exchange.conversation ?? sessionOf(headers)
     },
-    native: nativeMessages({ request: body, original: rawBody, headers })
+    api: {
+      name: 'messages',
+      form: translatedForm(translator),
+      native: asWritten(encodeError),
+      ...nativeMessages({ request: body, original: rawBody, headers })
+    },
+    translator
   }
 }
 

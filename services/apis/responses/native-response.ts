@@ -1,6 +1,7 @@
 import type { ResponseObject, ResponseUsage } from '../../../schemas/openai/responses.ts'
-import { chargedUsage } from '../../chat/reply-chat.ts'
-import type { Delivery, EncodeError, NativeDelivery, Settle, Settled } from '../../requests/delivery.ts'
+import { chargedUsage } from '../../chat/report-cost.ts'
+import type { ResponseForm } from '../../chat/client-api.ts'
+import type { EncodeError, Settle, Settled } from '../../requests/delivery.ts'
 import { tokenCount } from '../../providers/report.ts'
 import type { RequestRecord } from '../../requests/request-record.ts'
 import { isObject, isText, type JsonObject } from '../../shared/json.ts'
@@ -11,7 +12,7 @@ import type { KeepResponse } from './response-form.ts'
 import { beginResponse, type ResponseHead } from './response-object.ts'
 import { failedMembers } from './response-builder.ts'
 
-interface NativeAnswers {
+interface NativeOptions {
   head: ResponseHead
   keep: KeepResponse
   /** Says which provider answers. */
@@ -19,26 +20,26 @@ interface NativeAnswers {
 }
 
 /**
- * Sends responses as their provider has written them, but for what is the gateway's own: the id, the turn
+ * Passes responses on as their provider has written them, but for what is the gateway's own: the id, the turn
  * before, whether and where the response is stored, and the charge.
  */
-export function nativeAnswers (delivery: Delivery, responses: NativeAnswers): NativeDelivery {
+export function nativeForm (options: NativeOptions): ResponseForm {
   return {
-    async json (headers, body, _text, settled) {
-      const response = ownResponse({ ...Object(body) }, responses, settled)
-      response.store = await responses.keep(response)
-      return await delivery.json(headers, response, null)
+    async whole ({ body }, settled) {
+      const response = ownResponse({ ...body }, options, settled)
+      response.store = await options.keep(response)
+      return { body: response, text: null }
     },
-    async stream (headers, events, settle) {
-      const stream = new NativeStream(responses)
-      return await delivery.stream(headers, stream.relay(events, settle), error => stream.fail(error))
+    stream (events, settle) {
+      const stream = new NativeStream(options)
+      return { events: stream.relay(events, settle), encodeError: error => stream.fail(error) }
     }
   }
 }
 
 /** A provider's response as one of this gateway. */
 function ownResponse (
-  received: JsonObject, { head, record }: NativeAnswers, settled: Settled | null
+  received: JsonObject, { head, record }: NativeOptions, settled: Settled | null
 ): ResponseObject {
   const { request } = head
   const own = beginResponse(head)
@@ -112,14 +113,14 @@ const changed =
 
 /** The events of one response. */
 class NativeStream {
-  readonly #answers: NativeAnswers
+  readonly #options: NativeOptions
   /** The items that are complete. */
   readonly #output: JsonObject[] = []
   #sequence = -1
   #head: JsonObject = {}
 
-  constructor (responses: NativeAnswers) {
-    this.#answers = responses
+  constructor (options: NativeOptions) {
+    this.#options = options
   }
 
   async * relay (events: AsyncIterable<Uint8Array>, settle: Settle): AsyncGenerator<Uint8Array> {
@@ -139,7 +140,7 @@ class NativeStream {
 
   /** The events after which nothing comes, because the provider or the gateway has given up. */
   fail (error: Parameters<EncodeError>[0]): Uint8Array {
-    const response = ownResponse({ ...this.#head, output: this.#output, usage: null }, this.#answers, null)
+    const response = ownResponse({ ...this.#head, output: this.#output, usage: null }, this.#options, null)
     const failed = { ...response, ...failedMembers(error) }
     const type = 'response.failed'
     return encodeNamedEvent(type, { type, sequence_number: this.#sequence + 1, response: failed })
@@ -147,7 +148,7 @@ class NativeStream {
 
   async #own (event: JsonObject, settled: Settled | null): Promise<JsonObject> {
     const { item, response } = event
-    const provider = this.#answers.record.provider ?? ''
+    const provider = this.#options.record.provider ?? ''
     if (typeof event.sequence_number === 'number') this.#sequence = event.sequence_number
     if (isObject(item)) {
       const own = withOrigin(item, provider)
@@ -156,9 +157,9 @@ class NativeStream {
     }
     if (!isObject(response)) return event
     this.#head = { ...response }
-    const own = ownResponse(response, this.#answers, settled)
+    const own = ownResponse(response, this.#options, settled)
     const isEnd = event.type === 'response.completed' || event.type === 'response.incomplete'
-    if (isEnd) own.store = await this.#answers.keep(own)
+    if (isEnd) own.store = await this.#options.keep(own)
     return { ...event, response: own }
   }
 

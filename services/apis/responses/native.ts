@@ -1,6 +1,7 @@
 import type { ResponseInputItem } from '../../../schemas/openai/response-items.ts'
 import type { ResponseRequest } from '../../../schemas/openai/responses.ts'
-import type { Native } from '../../chat/types.ts'
+import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
+import type { ProviderCalls } from '../../chat/client-api.ts'
 import type { ChatResponse, ChatCall, ChatProvider, NativeResponse } from '../../providers/provider.ts'
 import { isPolicy, type Candidate } from '../../requests/candidates.ts'
 import { isMissingModel } from '../../requests/classify-failure.ts'
@@ -40,13 +41,13 @@ export function createProvidersWithoutApi (clock: () => number) {
 const ownMembers = ['background', 'client_metadata', 'fallbacks', 'previous_response_id', 'routing']
 
 /**
- * How a response is answered by providers that have this API: as it came, with the items of earlier turns.
- * Candidates that lack what a request asks for, or have no price for it, are left out. Throws GatewayError
- * 400 for files by their id.
+ * Calls providers that have this API with the request as it came and the items of earlier turns, others for a
+ * chat. Candidates that lack what a request needs, or have no price for it, are left out. Throws
+ * GatewayError 400 for files by their id.
  */
 export function nativeResponses (
   { request, original, turn: { items }, isStored, withoutApi }: NativeRequest
-): Native {
+): ProviderCalls<ChatCompletionRequest> {
   const need = nativeFeatureOf(request, items)
   const tools = serverToolsOf(request, items)
   if (need !== null) refuseFiles(items)
@@ -74,8 +75,8 @@ export function nativeResponses (
     return edits
   }
 
-  /** Asks for a response; for a chat where the server lacks the endpoint, which it says before any work. */
-  async function ask (
+  /** Calls for a response; for a chat where the server lacks the endpoint, which it says before any work. */
+  async function callNatively (
     { provider, price }: Candidate<ChatProvider>, call: ChatCall, responses: NonNullable<ChatProvider['responses']>
   ): Promise<NativeResponse | ChatResponse> {
     const maxSearches = searches ? price?.maxSearches ?? 1 : 0
@@ -94,7 +95,8 @@ export function nativeResponses (
   return {
     call (candidate, call) {
       const { provider: { responses } } = candidate
-      return responses === undefined || !has(candidate) ? undefined : ask(candidate, call, responses)
+      if (responses === undefined || !has(candidate)) return candidate.provider.chat(call)
+      return callNatively(candidate, call, responses)
     },
     bodyBytes: original.bytes.length + Buffer.byteLength(expanded),
     mayShorten: request.truncation === 'auto',

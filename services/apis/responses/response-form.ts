@@ -1,7 +1,7 @@
 import type { ChatCompletion, ChatCompletionChunk } from '../../../schemas/openai/chat-completions.ts'
 import type { ResponseObject } from '../../../schemas/openai/responses.ts'
 import { encodeNamedEvent } from '../../providers/upstream/sse.ts'
-import type { SurfaceForm, SurfaceStream } from '../translated.ts'
+import type { Translator, StreamTranslator } from '../translated.ts'
 import { ResponseBuilder } from './response-builder.ts'
 import type { ResponseHead } from './response-object.ts'
 import type { ToolNames } from './tool-names.ts'
@@ -9,8 +9,8 @@ import type { ToolNames } from './tool-names.ts'
 /** Keeps a finished response; resolves to whether it could be kept. */
 export type KeepResponse = (response: ResponseObject) => Promise<boolean>
 
-/** Answers of chat as responses, whole and as events. */
-export function responseForm (head: ResponseHead, names: ToolNames, keep: KeepResponse): SurfaceForm {
+/** Writes what chat has as a response, whole or as events. */
+export function responseTranslator (head: ResponseHead, names: ToolNames, keep: KeepResponse): Translator {
   return {
     async whole (completion) {
       const builder = new ResponseBuilder(head, names)
@@ -29,7 +29,7 @@ export function responseForm (head: ResponseHead, names: ToolNames, keep: KeepRe
   }
 }
 
-function responseStream (head: ResponseHead, names: ToolNames, keep: KeepResponse): SurfaceStream {
+function responseStream (head: ResponseHead, names: ToolNames, keep: KeepResponse): StreamTranslator {
   let events: Buffer[] = []
   let sequence = 0
   const builder = new ResponseBuilder(head, names, (type, members) => {
@@ -58,7 +58,7 @@ function responseStream (head: ResponseHead, names: ToolNames, keep: KeepRespons
   }
 }
 
-/** A whole answer as the only chunk of a stream. */
+/** A whole completion as the only chunk of a stream. */
 function asChunk (completion: ChatCompletion): ChatCompletionChunk {
   const { choices, usage } = completion
   return {

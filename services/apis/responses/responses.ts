@@ -4,6 +4,7 @@ import type {
   InputTokensRequest, ResponseObject, ResponseRequest
 } from '../../../schemas/openai/responses.ts'
 import { estimatePrompt } from '../../billing/estimate-usage.ts'
+import type { ClientApi } from '../../chat/client-api.ts'
 import type { Chat } from '../../chat/types.ts'
 import { isPolicy } from '../../requests/candidates.ts'
 import type { Exchange } from '../../requests/exchange.ts'
@@ -11,13 +12,13 @@ import { toGatewayError } from '../../http/to-gateway-error.ts'
 import { GatewayError } from '../../shared/errors.ts'
 import { JsonText } from '../../shared/json.ts'
 import { StoreUnavailable } from '../../store/store.ts'
-import { translated } from '../translated.ts'
+import { translatedForm, withVideoForm } from '../translated.ts'
 import { withResponseParam } from './chat-params.ts'
 import { newItemId } from './open-items.ts'
 import { createProvidersWithoutApi, nativeResponses } from './native.ts'
-import { nativeAnswers } from './native-response.ts'
+import { nativeForm } from './native-response.ts'
 import { checkResponseRequest, nativeFeatureOf, needsNative } from './response-checks.ts'
-import { responseForm } from './response-form.ts'
+import { responseTranslator } from './response-form.ts'
 import { keptItems, readTurn } from './response-input.ts'
 import type { StoredResponses } from './stored-responses.ts'
 import { toChatRequest } from './to-chat.ts'
@@ -60,7 +61,7 @@ interface ResponsesOptions {
 }
 
 /**
- * Creates the surface: a request becomes one of chat, and its answer a response, unless the provider has this
+ * Creates the API: a request becomes one of chat, and its completion a response, unless the provider has this
  * API itself.
  */
 export function createResponses (options: ResponsesOptions): Responses {
@@ -92,19 +93,19 @@ export function createResponses (options: ResponsesOptions): Responses {
         }
       }
 
-      const { delivery, record, rawBody } = exchange
+      const { record, rawBody } = exchange
       const tools = [...body.tools ?? [], ...foundTools(items).map(({ tool }) => tool)]
-      const form = responseForm(head, toolNames(tools), keep)
-      const native = nativeResponses({ request: body, original: rawBody, turn, isStored, withoutApi })
+      const translator = responseTranslator(head, toolNames(tools), keep)
+      const api: ClientApi<ChatCompletionRequest> = {
+        name: 'responses',
+        form: translatedForm(translator),
+        native: nativeForm({ head, keep, record }),
+        ...nativeResponses({ request: body, original: rawBody, turn, isStored, withoutApi })
+      }
+      const chatRequest = { ...exchange, body: completion, rawBody: JsonText.from(completion) }
       try {
-        const chatRequest = {
-          ...exchange,
-          body: completion,
-          rawBody: JsonText.from(completion),
-          delivery: translated(delivery, form, nativeAnswers(delivery, { head, keep, record }))
-        }
-        if (serveVideo === null) await chat.complete(chatRequest, native)
-        else await serveVideo(chatRequest)
+        if (serveVideo === null) await chat.complete(chatRequest, api)
+        else await serveVideo(withVideoForm(chatRequest, translator))
       } catch (error) {
         const gatewayError = toGatewayError(error)
         const renamed = withResponseParam(gatewayError)

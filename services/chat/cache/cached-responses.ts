@@ -1,12 +1,8 @@
 import { LRUCache } from 'lru-cache'
+import type { SentResponse } from '../../requests/delivery.ts'
 
-/** An answer as it went to a client. */
-export interface CachedResponse {
-  kind: 'json' | 'events'
-  bytes: Uint8Array
-  headers: Record<string, string>
-  /** Whether it is as a provider with the client's own API has written it, rather than one of chat. */
-  isNative: boolean
+/** A response as it was sent, before it is written in the form of the client's API. */
+export interface CachedResponse extends SentResponse {
   /** The public id of the model that ran, the provider it ran at, and its name there. */
   model: string
   provider: string | null
@@ -15,13 +11,13 @@ export interface CachedResponse {
   atMs: number
 }
 
-/** Answers in the memory of this process, with LRU eviction. */
+/** Responses in the memory of this process, with LRU eviction. */
 export type CachedResponses = ReturnType<typeof createCachedResponses>
 
 /** Memory of an entry besides its bytes, roughly. */
 const overheadBytes = 1024
 
-/** Creates a cache of at most `maxBytes`. No answer may take more than an eighth of it. */
+/** Creates a cache of at most `maxBytes`. No response may take more than an eighth of it. */
 export function createCachedResponses (maxBytes: number) {
   const maxResponseBytes = Math.floor(maxBytes / 8) - overheadBytes
   const responses = new LRUCache<string, CachedResponse>({

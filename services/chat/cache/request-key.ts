@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
+import type { AnyRequest, ClientApi } from '../client-api.ts'
 
 export interface KeyedRequest {
   /** The account that pays; answers never pass from one to another. */
   account: string
-  endpoint: 'chat' | 'completions'
+  endpoint: ClientApi<AnyRequest>['name']
   request: object
   /** What the answer depends on beside the request. */
   more?: unknown

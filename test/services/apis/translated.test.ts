@@ -1,11 +1,11 @@
 import t from 'tap'
-import type { Delivery } from '../../../services/requests/delivery.ts'
 import { GatewayError } from '../../../services/shared/errors.ts'
-import { translated, type SurfaceForm } from '../../../services/apis/translated.ts'
+import { translatedForm, type Translator } from '../../../services/apis/translated.ts'
+import { asWritten } from '../../../services/chat/openai-apis.ts'
 import { doneEvent, encodeEvent, encodeNamedEvent } from '../../../services/providers/upstream/sse.ts'
 
-/** A surface whose answers are the texts alone. */
-const form: SurfaceForm = {
+/** An API whose responses are the texts alone. */
+const translator: Translator = {
   whole: ({ choices: [choice] }) => ({ text: choice?.message.content }),
   stream: () => ({
     next ({ choices: [choice] }) {
@@ -16,62 +16,48 @@ const form: SurfaceForm = {
   })
 }
 
-/** A client's delivery that keeps what it gets, and one for the use case in front of it. */
-function createTest () {
-  const sent: unknown[] = []
+const form = translatedForm(translator)
+const settled = { costNano: 1, estimate: null }
+
+/** What a client gets of a stream. */
+async function written (chunks: AsyncIterable<Uint8Array>): Promise<string> {
+  const { events, encodeError } = form.stream(chunks, async () => settled)
   let text = ''
-  const client: Delivery = {
-    json: (headers, body, text) => { sent.push({ headers, body, text }) },
-    async stream (headers, events, encodeError) {
-      sent.push(headers)
-      try {
-        for await (const piece of events) text += Buffer.from(piece).toString()
-      } catch {
-        text += Buffer.from(encodeError?.(GatewayError.badGateway('It broke.')) ?? '').toString()
-      }
-    },
-    longPoll: () => { throw new TypeError('Not a long poll.') }
+  try {
+    for await (const piece of events) text += Buffer.from(piece).toString()
+  } catch {
+    text += Buffer.from(encodeError(GatewayError.badGateway('It broke.'))).toString()
   }
-  return { sent, delivery: translated(client, form), text: () => text }
+  return text
 }
 
 const chunk = (content: string) =>
   encodeEvent({ choices: [{ index: 0, delta: { content }, finish_reason: null }] })
 
-t.test('a whole answer has the form of the surface, made from the text that has the cost', async t => {
-  const { delivery, sent } = createTest()
-  const body = (content: string) => ({ choices: [{ index: 0, message: { content } }] })
-  await delivery.json({ a: '1' }, body('without'), JSON.stringify(body('with')))
-  await delivery.json({}, body('alone'), null)
-  t.same(sent, [
-    { headers: { a: '1' }, body: { text: 'with' }, text: null },
-    { headers: {}, body: { text: 'alone' }, text: null }
-  ])
+t.test('a whole completion has the form of the API', async t => {
+  const body = { choices: [{ index: 0, message: { content: 'Hello' } }] }
+  t.same(await form.whole({ body, text: JSON.stringify(body) }, settled), { body: { text: 'Hello' }, text: null })
 })
 
-t.test('a stream ends with the events of the surface, and without [DONE]', async t => {
-  const { delivery, text } = createTest()
+t.test('a stream ends with the events of the API, and without [DONE]', async t => {
   async function * events () {
     yield Buffer.concat([chunk('a'), chunk('b')])
     yield encodeEvent({ choices: [] })
     yield doneEvent
   }
-  await delivery.stream({}, events())
-  t.equal(text(), 'event: text\ndata: "a"\n\nevent: text\ndata: "b"\n\nevent: end\ndata: {}\n\n')
+  t.equal(await written(events()), 'event: text\ndata: "a"\n\nevent: text\ndata: "b"\n\nevent: end\ndata: {}\n\n')
 })
 
-t.test('a stream that breaks ends with the error event of the surface', async t => {
-  const { delivery, text } = createTest()
+t.test('a stream that breaks ends with the error event of the API', async t => {
   async function * events () {
     yield chunk('a')
     throw new Error('broken')
   }
-  await delivery.stream({}, events())
-  t.equal(text(), 'event: text\ndata: "a"\n\nevent: failed\ndata: {"message":"It broke."}\n\n')
+  t.equal(await written(events()), 'event: text\ndata: "a"\n\nevent: failed\ndata: {"message":"It broke."}\n\n')
 })
 
-t.test('a native answer reaches the client as it is', async t => {
-  const { delivery, sent } = createTest()
-  await delivery.native?.json({}, { id: 'resp_1' }, '{ "id": "resp_1" }', { costNano: 1, estimate: null })
-  t.same(sent, [{ headers: {}, body: { id: 'resp_1' }, text: '{ "id": "resp_1" }' }])
+t.test('a native response reaches the client as it is', async t => {
+  const native = asWritten(error => encodeEvent(error.toBody()))
+  const response = { body: { id: 'resp_1' }, text: '{ "id": "resp_1" }' }
+  t.same(await native.whole(response, settled), response)
 })

@@ -60,7 +60,7 @@ t.test('a provider without the API is asked for a chat, and any candidate will d
   const signal = new AbortController().signal
   const request = { model: 'm', messages: [{ role: 'user' as const, content: 'Hi' }] }
   const call = { body: request, rawBody: JsonText.from(request), model: 'm', outputLimit: null, requestId: 'r', signal }
-  t.equal(ask(asked(null), call), undefined)
+  t.throws(() => ask(asked(null), call), { message: 'nobody is asked for a chat here' })
   t.equal(narrow, undefined)
   t.same(extras?.(asked(null)), {})
   const calls: MessagesCall[] = []
