@@ -6,8 +6,8 @@ import { GatewayError } from '../shared/errors.ts'
 type Candidates = Plan<Candidate<ChatProvider>>
 
 /**
- * A plan without the candidates that `refuse` refuses. A policy (`isFree`) may answer with any of its models;
- * a client that names one gets that one, or the error why it cannot be asked.
+ * A plan without the candidates that `refuse` refuses. A policy (`isFree`) may use any of its models; a
+ * client that names one gets that one, or the error why it cannot be called.
  */
 export function narrowPlan (
   plan: Candidates, refuse: (candidate: Candidate<ChatProvider>) => GatewayError | null, isFree: boolean

@@ -11,7 +11,7 @@ import type { AnyRequest, ChatOrText, ProviderCalls } from './client-api.ts'
 
 /**
  * Calls one candidate; resolves with its whole response, or when a stream has begun. Throws UpstreamError,
- * after it has recorded what may still be charged for work that no client waits for any more.
+ * after it has recorded what may still be charged for work whose client has left.
  */
 export async function callChat<Request extends AnyRequest> (
   exchange: Exchange<Request>, api: Pick<ProviderCalls<Request>, 'call'>, candidate: Candidate<ChatProvider>,

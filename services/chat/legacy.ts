@@ -32,8 +32,8 @@ export async function completeByChat (
   const parts: NonNullable<StreamReport['calls']> = []
   const report = { ...createReport(), calls: parts }
 
-  /** Answers one prompt; undefined if there is no such prompt. */
-  async function ask (index: number): Promise<ChatResponse | undefined> {
+  /** Calls the provider for one prompt; undefined if there is no such prompt. */
+  async function callFor (index: number): Promise<ChatResponse | undefined> {
     const next = calls[index]
     if (next === undefined) return undefined
     const part = { request: next.body, report: createReport() }
@@ -52,9 +52,9 @@ export async function completeByChat (
 
   const choicesPerPrompt = call.body.n ?? 1
   if (call.body.stream === true) {
-    return { kind: 'chunks', chunks: streamAll(ask, choicesPerPrompt, report), report }
+    return { kind: 'chunks', chunks: streamAll(callFor, choicesPerPrompt, report), report }
   }
-  const responses = await Promise.all(calls.map((_, index) => ask(index)))
+  const responses = await Promise.all(calls.map((_, index) => callFor(index)))
   const body = mergeResponses(responses.filter(result => result !== undefined), choicesPerPrompt)
   Object.assign(report, totalOf(parts))
   return { kind: 'json', body, text: null, report }
@@ -133,13 +133,13 @@ function wholeBody (response: ChatResponse): ChatCompletion {
 
 /** The streams of all prompts, one after the other, as legacy chunks with one usage chunk at the end. */
 async function * streamAll (
-  answerTo: (index: number) => Promise<ChatResponse | undefined>, choicesPerPrompt: number,
+  callFor: (index: number) => Promise<ChatResponse | undefined>, choicesPerPrompt: number,
   report: StreamReport
 ): AsyncGenerator<Completion, void, undefined> {
   const usages: (CompletionUsage | null | undefined)[] = []
   let head: Omit<Completion, 'choices'> | undefined
   for (let prompt = 0; ; prompt++) {
-    const response = await answerTo(prompt)
+    const response = await callFor(prompt)
     if (response === undefined) break
     let usage: CompletionUsage | null | undefined
     for await (const chunk of chunksOf(response)) {

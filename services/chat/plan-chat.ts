@@ -9,7 +9,7 @@ import { onlyPriced, onlyServed } from './request-checks.ts'
 import type { AnyRequest, ProviderCalls } from './client-api.ts'
 import type { Selected } from './types.ts'
 
-/** A request as providers get it, and the deployments that may answer it. */
+/** A request as providers get it, and the deployments that may serve it. */
 export interface ChatPlan<Request> {
   exchange: Exchange<Request>
   auto: Selected
@@ -25,35 +25,35 @@ interface PlanOptions {
 
 /**
  * Plans a chat request: `auto` selects its model; then those of its deployments and fallbacks that serve what
- * it asks for, at a price, within their context windows. Throws GatewayError 400 or 404 when none does.
+ * its fields, at a price, within their context windows. Throws GatewayError 400 or 404 when none does.
  */
 export async function planChat<Request extends AnyRequest> (
   given: Exchange<Request>, api: ProviderCalls<Request>, { catalogue, autoModel, limits }: PlanOptions
 ): Promise<ChatPlan<Request>> {
   const isAuto = isPolicy(given.body.model)
   const auto = isAuto ? await autoModel.select(given, api.speaks !== undefined) : null
-  const exchange = withoutOwnFields(given)
+  const exchange = withoutGatewayFields(given)
   const { body, rawBody, mayUse } = exchange
   const { model, fallbacks } = auto ?? given.body
   const allowDearer = auto !== null || limits.allowDearerFallbacks
   const bodyBytes = Math.max(rawBody.bytes.length, api.bodyBytes ?? 0)
-  const question = { kind: 'chat' as const, model, fallbacks, promptBound: bodyBytes, allowDearer, mayUse }
-  const served = onlyServed(planFor(question, catalogue), api.speaks)
+  const wanted = { kind: 'chat' as const, model, fallbacks, promptBound: bodyBytes, allowDearer, mayUse }
+  const served = onlyServed(planFor(wanted, catalogue), api.speaks)
   const priced = onlyPriced(api.narrow === undefined ? served : api.narrow(served), body)
   const prompt = promptSize(body, bodyBytes)
   const plan = api.mayShorten === true ? priced : await onlyFitting(priced, body, prompt)
   return { exchange, auto, plan, prompt }
 }
 
-const ownFields = ['fallbacks', 'routing']
+const gatewayFields = ['fallbacks', 'routing']
 
 /** The request as providers get it: fields for the gateway alone are taken out. */
-function withoutOwnFields<Request extends AnyRequest> (exchange: Exchange<Request>): Exchange<Request> {
+function withoutGatewayFields<Request extends AnyRequest> (exchange: Exchange<Request>): Exchange<Request> {
   const { body, rawBody } = exchange
   if (body.fallbacks === undefined && body.routing === undefined) return exchange
   return {
     ...exchange,
-    rawBody: rawBody.without(ownFields),
+    rawBody: rawBody.without(gatewayFields),
     body: { ...body, fallbacks: undefined, routing: undefined }
   }
 }

@@ -17,7 +17,7 @@ interface ReservationOptions {
   hold: RequestReservation
   ledger: Pick<Ledger, 'means'>
   lengths: AnswerLengths
-  /** What the client's own API asks for beside what the chat request says. */
+  /** What the client's API has priced separately, beside what the chat request says. */
   extras: ProviderCalls<AnyRequest>['extras']
   /** Whether a stream that broke off is charged for its text, before its usage has come. */
   chargesBroken: boolean
@@ -27,8 +27,8 @@ interface ReservationOptions {
 type Terms = Extras & TokenLimits
 
 /**
- * The money of one chat request: `cover` reserves the most that a candidate may cost, `settle` charges what
- * was delivered, `end` releases what was not charged.
+ * The money of one chat request: `reserve` reserves the most that a candidate may cost, `settle` charges what
+ * was delivered, `release` releases what was not charged.
  */
 export class ChatReservation {
   readonly #planned: ChatPlan<AnyRequest>
@@ -48,7 +48,7 @@ export class ChatReservation {
   /** What is reserved for it. */
   get quote (): ChatQuote | null { return this.#quote }
 
-  /** Reserves what a candidate may cost, unless just that is reserved. Throws like `RequestHold.cover`. */
+  /** Reserves what a candidate may cost, unless just that is reserved. Throws like `reserveQuoted`. */
   async reserve (candidate: Candidate<ChatProvider>): Promise<void> {
     const { exchange: { body, payer, record }, auto, prompt } = this.#planned
     const { hold, ledger, lengths, extras } = this.#options
@@ -77,7 +77,7 @@ export class ChatReservation {
     record.heldNano = quote.maxNano
   }
 
-  /** Another one at the same price has answered. */
+  /** Another candidate at the same price has responded. */
   moveTo (candidate: Candidate<ChatProvider>): void {
     this.#candidate = candidate
   }

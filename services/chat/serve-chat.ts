@@ -57,8 +57,8 @@ export function createChat (options: ChatOptions): Chat {
         if (!await turn.reserved(reservation.reserve(turn.candidate))) continue
         const attempt = await turn.call({
           call: (candidate, called) => {
-            const ends = endingWithClient(candidate, { called, callSignal, signal })
-            return callChat(exchange, api, candidate, reservation.quote, ends)
+            const abort = signalOfCall(candidate, { called, callSignal, signal })
+            return callChat(exchange, api, candidate, reservation.quote, abort)
           },
           tokensOf
         })
@@ -102,8 +102,8 @@ export function createChat (options: ChatOptions): Chat {
 
 interface Signals { called: AbortSignal, callSignal: AbortSignal, signal: AbortSignal }
 
-/** The signal of a call, which ends with its client where it costs nothing more once it is closed. */
-function endingWithClient (
+/** The signal of a call. It aborts with the client if the provider stops, and charging with it. */
+function signalOfCall (
   { provider }: Candidate<ChatProvider>, { called, callSignal, signal }: Signals
 ): AbortSignal {
   if (provider.stopsOnDisconnect !== true) return called
@@ -116,7 +116,7 @@ function tokensOf (response: ChatOrText): number | null {
   return response.kind === 'json' ? response.report.usage?.completion ?? 0 : null
 }
 
-/** Records who answers, before the headers are sent that say so. */
+/** Records the candidate that has responded, before headers with its name are sent. */
 function recordAttempt (
   record: RequestRecord, { candidate, response }: Attempt<Candidate<ChatProvider>, ChatOrText>,
   { auto }: Pick<ChatPlan<AnyRequest>, 'auto'>, reservation: ChatReservation
@@ -128,7 +128,7 @@ function recordAttempt (
   record.route = auto?.answered(candidate.model.id) ?? null
 }
 
-/** Records how a stream has ended in the health of its deployment. */
+/** Records the end of a stream in the health of its deployment. */
 function recordDelivery (
   { record, signal }: Exchange<unknown>, attempt: Attempt<Candidate, ChatOrText>
 ): void {

@@ -29,9 +29,9 @@ export interface ChatOptions {
   /** Absent: there is no cache. */
   cache?: ChatCache | null
   drains: AbandonedCalls
-  /** Receives every call that failed, also when another one then succeeds. */
+  /** Called for every failed call, also when another one then succeeds. */
   onFailure: (requestId: string, candidate: Candidate, error: UpstreamError) => void
-  /** Receives requests for a whole response that ended after their client had left. */
+  /** Called for requests for a whole response that ended after their client had left. */
   onAbandoned: (requestId: string, record: RequestRecord) => void
   /** In [0, 1). */
   random?: () => number

@@ -45,7 +45,7 @@ export function createChatCache ({ responses, resolve, clock = Date.now }: ChatC
         const { model, provider, upstreamModel, failure } = record
         if (model === null || failure !== null) return
         const ttlMs = control?.maxAgeMs ?? defaultTtlMs
-        // A native response has no cost yet: it gets that from its form.
+        // A native response has no cost yet; its form adds it.
         const bytes = response.isNative ? response.bytes : withoutCost(response)
         responses.set(key, { ...response, bytes, model, provider, upstreamModel, atMs: clock() }, ttlMs)
       }
@@ -57,7 +57,7 @@ export function createChatCache ({ responses, resolve, clock = Date.now }: ChatC
   }
 }
 
-/** What the client asks for, else what the model's configuration says; null: neither asks for the cache. */
+/** The client's header, else the model's configuration; null: neither enables the cache. */
 function cacheControlOf (
   { cache }: Exchange<AnyRequest>, model: ModelConfig | undefined
 ): CacheControl | null {
