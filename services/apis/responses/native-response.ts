@@ -9,11 +9,11 @@ import { encodeNamedEvent, eventsIn } from '../../providers/upstream/sse.ts'
 import { outputFrom, withOrigin } from './carried-reasoning.ts'
 import { newItemId } from './open-items.ts'
 import type { KeepResponse } from './response-form.ts'
-import { beginResponse, type ResponseHead } from './response-object.ts'
+import { beginResponse, type ResponseStart } from './response-object.ts'
 import { failedMembers } from './response-builder.ts'
 
 interface NativeOptions {
-  head: ResponseHead
+  head: ResponseStart
   keep: KeepResponse
   /** Says which provider answers. */
   record: Pick<RequestRecord, 'provider'>

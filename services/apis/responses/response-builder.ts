@@ -6,7 +6,7 @@ import {
   newItemId, OpenCall, OpenMessage, OpenReasoning,
   type EmitEvent, type ItemPlace, type OpenItem, type OutputStatus
 } from './open-items.ts'
-import { beginResponse, toResponseUsage, type ResponseHead } from './response-object.ts'
+import { beginResponse, toResponseUsage, type ResponseStart } from './response-object.ts'
 import { sealThoughts, type SealedThoughts } from './sealed-thoughts.ts'
 import type { ToolNames } from './tool-names.ts'
 
@@ -39,7 +39,7 @@ export class ResponseBuilder {
   #finish: string | null = null
   #isRefused = false
 
-  constructor (head: ResponseHead, names: ToolNames, emit: EmitEvent = () => {}) {
+  constructor (head: ResponseStart, names: ToolNames, emit: EmitEvent = () => {}) {
     this.#response = beginResponse(head)
     this.#asksForSeals = head.request.include?.includes('reasoning.encrypted_content') === true
     this.#names = names

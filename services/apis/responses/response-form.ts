@@ -3,14 +3,14 @@ import type { ResponseObject } from '../../../schemas/openai/responses.ts'
 import { encodeNamedEvent } from '../../providers/upstream/sse.ts'
 import type { Translator, StreamTranslator } from '../translated.ts'
 import { ResponseBuilder } from './response-builder.ts'
-import type { ResponseHead } from './response-object.ts'
+import type { ResponseStart } from './response-object.ts'
 import type { ToolNames } from './tool-names.ts'
 
 /** Keeps a finished response; resolves to whether it could be kept. */
 export type KeepResponse = (response: ResponseObject) => Promise<boolean>
 
 /** Writes what chat has as a response, whole or as events. */
-export function responseTranslator (head: ResponseHead, names: ToolNames, keep: KeepResponse): Translator {
+export function responseTranslator (head: ResponseStart, names: ToolNames, keep: KeepResponse): Translator {
   return {
     async whole (completion) {
       const builder = new ResponseBuilder(head, names)
@@ -29,7 +29,7 @@ export function responseTranslator (head: ResponseHead, names: ToolNames, keep: 
   }
 }
 
-function responseStream (head: ResponseHead, names: ToolNames, keep: KeepResponse): StreamTranslator {
+function responseStream (head: ResponseStart, names: ToolNames, keep: KeepResponse): StreamTranslator {
   let events: Buffer[] = []
   let sequence = 0
   const builder = new ResponseBuilder(head, names, (type, members) => {

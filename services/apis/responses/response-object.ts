@@ -1,8 +1,8 @@
 import type { CompletionUsage } from '../../../schemas/openai/usage.ts'
 import type { ResponseObject, ResponseRequest, ResponseUsage } from '../../../schemas/openai/responses.ts'
 
-/** What of a response is known before it is written. */
-export interface ResponseHead {
+/** What a response has before it is written. */
+export interface ResponseStart {
   id: string
   /** In Unix seconds. */
   createdAt: number
@@ -12,7 +12,7 @@ export interface ResponseHead {
 }
 
 /** A response at its beginning, with what it repeats of the request. Source: openai@7.55.0, Response. */
-export function beginResponse ({ id, createdAt, request, isStored }: ResponseHead): ResponseObject {
+export function beginResponse ({ id, createdAt, request, isStored }: ResponseStart): ResponseObject {
   const { reasoning, text } = request
   const repeated = {
     background: false,
