@@ -1,6 +1,6 @@
 import fp from 'fastify-plugin'
 import { createGenerations } from '../../services/images/generations.ts'
-import { createImages, type Images } from '../../services/images/images.ts'
+import { createImages, type Images } from '../../services/images/serve-images.ts'
 import { usdFromNano } from '../../services/shared/money.ts'
 
 declare module 'fastify' {

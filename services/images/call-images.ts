@@ -7,7 +7,7 @@ import { failover, type RetryLimits } from '../requests/failover.ts'
 import type { Exchange } from '../requests/exchange.ts'
 import type { RequestReservation } from '../requests/request-reservation.ts'
 import { setCandidate } from '../requests/request-record.ts'
-import type { ImageCandidate } from './image-candidates.ts'
+import type { ImageCandidate } from './plan-images.ts'
 
 /** Each deployment is called once, and no second one after a call that may have made images already. */
 const limits: RetryLimits = {

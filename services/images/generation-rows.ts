@@ -1,4 +1,4 @@
-import type { WaitingClients } from '../requests/joins/waiting-clients.ts'
+import type { ClientPresence } from '../requests/joins/client-presence.ts'
 import type { KnownWork } from '../requests/joins/joinable.ts'
 import type { GeneratedImages } from '../providers/provider-image.ts'
 import { countsAsCharged } from '../billing/ledger/hold/counts-as-charged.ts'
@@ -48,7 +48,7 @@ const selected = `
 export type GenerationRows = ReturnType<typeof createGenerationRows>
 
 /** Writes the statements on generations of images for one node. Methods throw StoreUnavailable. */
-export function createGenerationRows (store: Store, node: string, waiters: WaitingClients) {
+export function createGenerationRows (store: Store, node: string, clientPresence: ClientPresence) {
   const holds = createJobHolds(store.engine)
 
   /** Keeps what was recorded; false if it failed meanwhile. */
@@ -72,14 +72,14 @@ export function createGenerationRows (store: Store, node: string, waiters: Waiti
   return {
     /** Inserts a running generation and its first waiter; false when the key has one of that `dedupe`. */
     async insert (
-      { id, apiKey, dedupe, bodyHash, createdAt }: NewGeneration, waiterId: string
+      { id, apiKey, dedupe, bodyHash, createdAt }: NewGeneration, clientId: string
     ): Promise<boolean> {
       return await store.transaction(async queries => {
         const inserted = await queries.run(`
           insert into generation (id, api_key, dedupe, body_hash, state, owner, created_at)
           values ($1, $2, $3, $4, 'running', $5, $6) on conflict do nothing`,
         [id, apiKey, dedupe, bodyHash, node, createdAt]) === 1
-        if (inserted) await waiters.add(queries, id, waiterId)
+        if (inserted) await clientPresence.add(queries, id, clientId)
         return inserted
       })
     },
@@ -109,29 +109,29 @@ export function createGenerationRows (store: Store, node: string, waiters: Waiti
      * As `WorkRows` says; `lost` is null for a request by its name: it joins beside other clients, and also
      * what is delivered.
      */
-    async claim (id: string, waiterId: string, lost: readonly string[] | null): Promise<boolean> {
+    async claim (id: string, clientId: string, lost: readonly string[] | null): Promise<boolean> {
       return await store.transaction(async queries => {
         // Its client may have received it since it was found.
         const locked = await queries.run(`
           update generation set delivered = delivered
           where id = $1 and state <> 'failed' and (delivered = 0 or $2 = 1)`, [id, lost === null ? 1 : 0])
         if (locked === 0) return false
-        const others = lost === null ? [] : await waiters.of([id], queries)
+        const others = lost === null ? [] : await clientPresence.of([id], queries)
         if (others.some(other => lost?.includes(other.id) !== true)) return false
-        for (const other of others) await waiters.remove(queries, other.id)
-        await waiters.add(queries, id, waiterId)
+        for (const other of others) await clientPresence.remove(queries, other.id)
+        await clientPresence.add(queries, id, clientId)
         return true
       })
     },
 
     /** Records that a client no longer waits. */
-    async leave (waiterId: string): Promise<void> { await waiters.remove(store, waiterId) },
+    async leave (clientId: string): Promise<void> { await clientPresence.remove(store, clientId) },
 
     /** Records that a client has received the whole answer. */
-    async deliver (id: string, waiterId: string): Promise<void> {
+    async deliver (id: string, clientId: string): Promise<void> {
       await store.transaction(async queries => {
         await queries.run('update generation set delivered = 1 where id = $1', [id])
-        await waiters.remove(queries, waiterId)
+        await clientPresence.remove(queries, clientId)
       })
     },
 

@@ -3,7 +3,7 @@ import { toGatewayError } from '../http/to-gateway-error.ts'
 import { joinLeft } from '../requests/joins/join-left.ts'
 import type { RequestIdentity } from '../requests/joins/joinable.ts'
 import { nameReused, tooManyAtOnce } from '../requests/joins/names.ts'
-import { createWaitingClients } from '../requests/joins/waiting-clients.ts'
+import { createClientPresence } from '../requests/joins/client-presence.ts'
 import type { Ledger } from '../billing/ledger/ledger.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { createIds } from '../shared/ids.ts'
@@ -56,8 +56,8 @@ const maxFailMs = 500
 export function createGenerations (
   { store, node, takeoverMs, isDraining, onError, reportSuspended }: GenerationsOptions
 ) {
-  const waiters = createWaitingClients({ store, node, kind: 'generation', takeoverMs })
-  const rows = createGenerationRows(store, node, waiters)
+  const clientPresence = createClientPresence({ store, node, kind: 'generation', takeoverMs })
+  const rows = createGenerationRows(store, node, clientPresence)
   const newId = createIds('gen_')
   const running = new Map<string, Promise<Made>>()
   const starting = new Set<string>()
@@ -87,11 +87,11 @@ export function createGenerations (
   const isDead = ({ silentMs }: Generation): boolean => silentMs === null || silentMs > takeoverMs
 
   async function join (
-    { apiKey, identity, signal }: ImageOrder, waiterId: string
+    { apiKey, identity, signal }: ImageOrder, clientId: string
   ): Promise<Generation | null> {
     const { key, bodyHash } = identity
     if (key === null) {
-      return await joinLeft({ rows, waiters, clock: store.clock, apiKey, identity, waiterId, signal })
+      return await joinLeft({ rows, clientPresence, clock: store.clock, apiKey, identity, clientId, signal })
     }
     const found = await rows.named(apiKey, key)
     if (found === undefined) return null
@@ -101,25 +101,25 @@ export function createGenerations (
       return null
     }
     if (found.bodyHash !== bodyHash) throw nameReused()
-    return await rows.claim(found.id, waiterId, null) ? found : null
+    return await rows.claim(found.id, clientId, null) ? found : null
   }
 
   return {
-    waiters,
+    clientPresence,
     /**
      * The generation of a request; `isNew`: the caller runs it by `run`. Throws GatewayError 422 or 503,
      * StoreUnavailable.
      */
-    async find (order: ImageOrder, waiterId: string): Promise<{ id: string, isNew: boolean }> {
+    async find (order: ImageOrder, clientId: string): Promise<{ id: string, isNew: boolean }> {
       const { apiKey, identity: { key: dedupe, bodyHash } } = order
       for (let round = 1; round <= maxRounds; round++) {
-        const joined = await join(order, waiterId)
+        const joined = await join(order, clientId)
         if (joined !== null) return { id: joined.id, isNew: false }
         const id = newId()
         starting.add(id)
         let isNew = false
         try {
-          isNew = await rows.insert({ id, apiKey, dedupe, bodyHash, createdAt: store.clock() }, waiterId)
+          isNew = await rows.insert({ id, apiKey, dedupe, bodyHash, createdAt: store.clock() }, clientId)
         } finally {
           if (!isNew) starting.delete(id)
         }
@@ -186,13 +186,13 @@ export function createGenerations (
       }
     },
     /** Records that a client no longer waits. */
-    async leave (waiterId: string): Promise<void> {
-      waiters.release(waiterId)
-      await write(() => rows.leave(waiterId))
+    async leave (clientId: string): Promise<void> {
+      clientPresence.release(clientId)
+      await write(() => rows.leave(clientId))
     },
     /** Records that a client has its images; until then it counts as one that waits. */
-    deliver (id: string, waiterId: string): void {
-      write(() => rows.deliver(id, waiterId)).finally(() => waiters.release(waiterId))
+    deliver (id: string, clientId: string): void {
+      write(() => rows.deliver(id, clientId)).finally(() => clientPresence.release(clientId))
     },
     /**
      * Resolves when everything that ran has ended and is recorded. A write that fails now is not retried:

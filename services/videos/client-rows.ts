@@ -1,12 +1,12 @@
 import { createJsonIds } from '../store/json-rows.ts'
 import type { Queries, Store } from '../store/store.ts'
-import type { WaitingClients } from '../requests/joins/waiting-clients.ts'
+import type { ClientPresence } from '../requests/joins/client-presence.ts'
 import type { LiveJob } from './job.ts'
 import { columns, toJob, type JobRow } from './job-row.ts'
 import { addWebhook, releaseWebhooks } from './webhooks/webhook-rows.ts'
 
 /** Records which clients wait for a job, and which were told its id. Methods throw StoreUnavailable. */
-export function createClientRows (store: Store, node: string, waiters: WaitingClients) {
+export function createClientRows (store: Store, node: string, clientPresence: ClientPresence) {
   const ids = createJsonIds(store.engine)
 
   /** Locks a job that clients may wait for; false if there is none. */
@@ -28,35 +28,35 @@ export function createClientRows (store: Store, node: string, waiters: WaitingCl
      * Adds a waiting client. `lost` are the only other clients that the job may have, which have left; null
      * for a request by its name: the job may have any, and may be delivered. False if it cannot be joined.
      */
-    async claim (id: string, waiterId: string, lost: readonly string[] | null): Promise<boolean> {
+    async claim (id: string, clientId: string, lost: readonly string[] | null): Promise<boolean> {
       return await store.transaction(async queries => {
         // Its client may have received it since it was found.
         const locked = await queries.run(`
           update job set waiter_left_at = waiter_left_at
           where id = $1 and cancel = 0 and deleted_at is null and ((delivered = 0 and background < 2) or $2 = 1)`, [id, lost === null ? 1 : 0])
         if (locked === 0) return false
-        const others = lost === null ? [] : await waiters.of([id], queries)
+        const others = lost === null ? [] : await clientPresence.of([id], queries)
         if (others.some(other => lost?.includes(other.id) !== true)) return false
-        for (const other of others) await waiters.remove(queries, other.id)
-        await waiters.add(queries, id, waiterId)
+        for (const other of others) await clientPresence.remove(queries, other.id)
+        await clientPresence.add(queries, id, clientId)
         await queries.run('update job set waiter_left_at = null where id = $1', [id])
         return true
       })
     },
 
     /** Records that a client no longer waits. */
-    async leave (id: string, waiterId: string, nowMs: number): Promise<void> {
+    async leave (id: string, clientId: string, nowMs: number): Promise<void> {
       await store.transaction(async queries => {
         await lock(queries, id)
-        if (await waiters.remove(queries, waiterId)) await markLeft(queries, [id], nowMs)
+        if (await clientPresence.remove(queries, clientId)) await markLeft(queries, [id], nowMs)
       })
     },
 
     /** Records that a client has received the whole answer. */
-    async deliver (id: string, waiterId: string): Promise<void> {
+    async deliver (id: string, clientId: string): Promise<void> {
       await store.transaction(async queries => {
         await queries.run('update job set delivered = 1 where id = $1', [id])
-        await waiters.remove(queries, waiterId)
+        await clientPresence.remove(queries, clientId)
       })
     },
 
@@ -82,11 +82,11 @@ export function createClientRows (store: Store, node: string, waiters: WaitingCl
     },
 
     /** Records whether that client was told the id; if none was, the job needs a client that waits. */
-    async told (id: string, waiterId: string, wasTold: boolean, nowMs: number): Promise<void> {
+    async told (id: string, clientId: string, wasTold: boolean, nowMs: number): Promise<void> {
       await store.transaction(async queries => {
         await queries.run(`
           update job set background = $2 where id = $1 and background < $3`, [id, wasTold ? 2 : 0, wasTold ? 3 : 2])
-        await waiters.remove(queries, waiterId)
+        await clientPresence.remove(queries, clientId)
         await markLeft(queries, [id], nowMs)
       })
     },
@@ -97,7 +97,7 @@ export function createClientRows (store: Store, node: string, waiters: WaitingCl
         await queries.run(`
           update job set waiter_left_at = waiter_left_at where id in (
             select work from waiter where node in (select id from ${ids.sql} as given))`, [ids.parameter(dead)])
-        const left = await waiters.forget(queries, dead)
+        const left = await clientPresence.forget(queries, dead)
         if (left.length > 0) await markLeft(queries, left, nowMs)
       })
     },

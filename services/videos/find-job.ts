@@ -6,38 +6,17 @@ import type { Store } from '../store/store.ts'
 import { joinLeft } from '../requests/joins/join-left.ts'
 import type { RequestIdentity } from '../requests/joins/joinable.ts'
 import { nameReused, tooManyAtOnce } from '../requests/joins/names.ts'
-import type { WaitingClients } from '../requests/joins/waiting-clients.ts'
-import type { Background, JobCandidate, Job } from './job.ts'
-import type { VideoPrice } from '../billing/video-price.ts'
+import type { ClientPresence } from '../requests/joins/client-presence.ts'
+import type { Background, Job } from './job.ts'
+import type { VideoPlan } from './plan-video.ts'
 import type { JobRows } from './rows.ts'
-import type { JobTask } from '../providers/provider-video.ts'
-import type { Payer } from '../billing/payer.ts'
-
-/** A checked and priced request for a video. */
-export interface VideoOrder {
-  payer: Payer
-  model: string
-  candidates: readonly JobCandidate[]
-  task: JobTask
-  price: VideoPrice
-  /** How long the provider may take. */
-  deadlineMs: number
-  identity: RequestIdentity
-  baseUrl: string
-  /** Aborted when the client disconnects. */
-  signal: AbortSignal
-  /** The client is told the id of its job, and does not wait. */
-  isBackground: boolean
-  /** The server to tell how the job ends; null: none. */
-  webhookUrl: string | null
-}
 
 interface JobFinderContext {
   store: Store
   rows: JobRows
   holds: JobHolds
   ledger: Pick<Ledger, 'reserve' | 'forget' | 'node'>
-  waiters: WaitingClients
+  clientPresence: ClientPresence
   begin (job: Job): void
   /** Receives the id of a job that may or may not have been inserted. */
   onDoubt (id: string): void
@@ -55,18 +34,18 @@ export function createJobFinder (context: JobFinderContext) {
   const newId = createIds('job_')
   const naming = new Map<string, Promise<void>>()
 
-  async function join (order: VideoOrder, waiterId: string): Promise<Job | null> {
-    const { identity, payer } = order
-    if (identity.key !== null) return await joinNamed(payer.key, identity.key, identity, waiterId)
-    const { waiters } = context
-    const client = { apiKey: payer.key, identity, waiterId, signal: order.signal }
-    const left = await joinLeft({ rows, waiters, clock: store.clock, ...client })
+  async function join (plan: VideoPlan, clientId: string): Promise<Job | null> {
+    const { identity, payer } = plan
+    if (identity.key !== null) return await joinNamed(payer.key, identity.key, identity, clientId)
+    const { clientPresence } = context
+    const client = { apiKey: payer.key, identity, clientId, signal: plan.signal }
+    const left = await joinLeft({ rows, clientPresence, clock: store.clock, ...client })
     // Its state may have changed since it was read.
     return left === null ? null : await rows.get(left.id) ?? null
   }
 
   async function joinNamed (
-    apiKey: string, key: string, { bodyHash }: RequestIdentity, waiterId: string
+    apiKey: string, key: string, { bodyHash }: RequestIdentity, clientId: string
   ): Promise<Job | null> {
     const job = await rows.named(apiKey, key)
     if (job === undefined) return null
@@ -79,12 +58,12 @@ export function createJobFinder (context: JobFinderContext) {
       throw nameReused()
     }
     // If it was given up since it was read, its name is free by now.
-    return await rows.claim(job.id, waiterId, null) ? job : null
+    return await rows.claim(job.id, clientId, null) ? job : null
   }
 
   /** Null when the key has just got a job with that Idempotency-Key. */
-  async function create (order: VideoOrder, waiterId: string): Promise<Job | null> {
-    const { payer, price, signal } = order
+  async function create (plan: VideoPlan, clientId: string): Promise<Job | null> {
+    const { payer, price, signal } = plan
     const id = newId()
     const expiresAt = store.clock() + looseHoldMs
     let hold: JobHold | null
@@ -92,14 +71,14 @@ export function createJobFinder (context: JobFinderContext) {
       hold = await reserveForJob(ledger, payer, { id, maxNano: price.maxNano, expiresAt, signal })
     } catch (error) {
       // The missing money may be held for the same request, which another node has received.
-      const same = await join(order, waiterId)
+      const same = await join(plan, clientId)
       if (same === null) throw error
       return same
     }
-    const job = newJob(order, { id, hold, owner: ledger.node, nowMs: store.clock() })
+    const job = newJob(plan, { id, hold, owner: ledger.node, nowMs: store.clock() })
     try {
       const inserted = await store.transaction(async queries => {
-        const isNew = await rows.insert(queries, job, waiterId, order.webhookUrl)
+        const isNew = await rows.insert(queries, job, clientId, plan.webhookUrl)
         if (isNew && hold !== null) await context.holds.keep(queries, id)
         if (!isNew && hold !== null) await context.holds.release(queries, hold, store.clock())
         return isNew
@@ -113,25 +92,25 @@ export function createJobFinder (context: JobFinderContext) {
     return job
   }
 
-  async function joinOrCreate (order: VideoOrder, waiterId: string): Promise<Job> {
+  async function joinOrCreate (plan: VideoPlan, clientId: string): Promise<Job> {
     for (let round = 1; round <= maxRounds; round++) {
-      const job = await join(order, waiterId) ?? await create(order, waiterId)
+      const job = await join(plan, clientId) ?? await create(plan, clientId)
       if (job !== null) return job
     }
     throw tooManyAtOnce()
   }
 
   /**
-   * `waiterId` is that of the client that will wait. Throws GatewayError 402 or 429 when the money does not
+   * `clientId` is that of the client that will wait. Throws GatewayError 402 or 429 when the money does not
    * suffice, 422 when the Idempotency-Key was used for another request; StoreUnavailable.
    */
-  return async function findJob (order: VideoOrder, waiterId: string): Promise<Job> {
-    const { identity: { key }, payer } = order
-    if (key === null) return await joinOrCreate(order, waiterId)
+  return async function findJob (plan: VideoPlan, clientId: string): Promise<Job> {
+    const { identity: { key }, payer } = plan
+    if (key === null) return await joinOrCreate(plan, clientId)
     // One after the other: each would hold its own money before it finds the job of the first.
     const name = `${payer.key} ${key}`
     const before = naming.get(name) ?? Promise.resolve()
-    const found = before.then(() => joinOrCreate(order, waiterId))
+    const found = before.then(() => joinOrCreate(plan, clientId))
     const done = found.then(() => {}, () => {})
     naming.set(name, done)
     try {
@@ -144,9 +123,9 @@ export function createJobFinder (context: JobFinderContext) {
 
 type JobStart = Pick<Job, 'id' | 'hold' | 'owner'> & { nowMs: number }
 
-function newJob (order: VideoOrder, { id, hold, owner, nowMs }: JobStart): Job {
-  const { payer: { chain, key, tags = null } } = order
-  const { model, candidates, task, price, deadlineMs, identity, baseUrl, isBackground } = order
+function newJob (plan: VideoPlan, { id, hold, owner, nowMs }: JobStart): Job {
+  const { payer: { chain, key, tags = null } } = plan
+  const { model, candidates, task, price, deadlineMs, identity, baseUrl, isBackground } = plan
   const [account = ''] = chain
   const notSubmitted = { state: 'submitting' as const, handle: null, progress: null, submittedAt: null, polledAt: null }
   const notEnded = { costNano: null, videos: [], failure: null, finishedAt: null, expiresAt: null }

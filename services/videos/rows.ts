@@ -2,7 +2,7 @@ import { createJsonIds } from '../store/json-rows.ts'
 import type { Queries, Store } from '../store/store.ts'
 import type { Job, LiveJob } from './job.ts'
 import type { OtherNode } from '../billing/ledger/cluster/node-liveness.ts'
-import type { WaitingClients } from '../requests/joins/waiting-clients.ts'
+import type { ClientPresence } from '../requests/joins/client-presence.ts'
 import { createClientRows } from './client-rows.ts'
 import { addWebhook, pruneWebhooks } from './webhooks/webhook-rows.ts'
 import { columns, toColumns, toJob, type JobChange, type JobRow } from './job-row.ts'
@@ -12,25 +12,25 @@ export type JobRows = ReturnType<typeof createJobRows>
 const maxAdopted = 500
 
 /** Writes the statements on jobs for one node. Methods throw StoreUnavailable. */
-export function createJobRows (store: Store, node: string, waiters: WaitingClients) {
+export function createJobRows (store: Store, node: string, clientPresence: ClientPresence) {
   const ids = createJsonIds(store.engine)
   const skipLocked = store.engine === 'postgres' ? 'for update skip locked' : ''
 
   return {
-    ...createClientRows(store, node, waiters),
+    ...createClientRows(store, node, clientPresence),
 
     /**
      * Inserts a job, its first waiter and its webhook; false when the key has a job of that `dedupe` already.
      */
     async insert (
-      queries: Queries, job: Job, waiterId: string, webhookUrl: string | null = null
+      queries: Queries, job: Job, clientId: string, webhookUrl: string | null = null
     ): Promise<boolean> {
       const row = toColumns(job)
       const names = Object.keys(row)
       const inserted = await queries.run(`
         insert into job (${names.join(', ')}) values (${names.map((_, index) => `$${index + 1}`).join(', ')})
         on conflict do nothing`, Object.values(row)) === 1
-      if (inserted) await waiters.add(queries, job.id, waiterId)
+      if (inserted) await clientPresence.add(queries, job.id, clientId)
       if (inserted && webhookUrl !== null) await addWebhook(queries, job, webhookUrl, job.createdAt)
       return inserted
     },

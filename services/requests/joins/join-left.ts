@@ -1,23 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { UpstreamError } from '../../shared/errors.ts'
 import { joinable, joinMs, type KnownWork, type RequestIdentity } from './joinable.ts'
-import type { WaitingClients } from './waiting-clients.ts'
+import type { ClientPresence } from './client-presence.ts'
 
 /** Where work is recorded. */
 export interface WorkRows<Work extends KnownWork> {
   /** Undelivered work of a key without an Idempotency-Key, created since a time or kept; oldest first. */
   alike (apiKey: string, bodyHash: string, times: { sinceMs: number, nowMs: number }): Promise<Work[]>
   /** Adds a waiting client; false if others than those `lost` wait, or if it cannot be joined any more. */
-  claim (id: string, waiterId: string, lost: readonly string[]): Promise<boolean>
+  claim (id: string, clientId: string, lost: readonly string[]): Promise<boolean>
 }
 
 interface Join<Work extends KnownWork> {
   rows: WorkRows<Work>
-  waiters: WaitingClients
+  clientPresence: ClientPresence
   clock: () => number
   apiKey: string
   identity: RequestIdentity
-  waiterId: string
+  clientId: string
   /** Aborted when the client disconnects. */
   signal: AbortSignal
 }
@@ -44,17 +44,17 @@ export async function joinLeft<Work extends KnownWork> (join: Join<Work>): Promi
 
 /** `isUnsure`: a client that waits for such work may have left. */
 async function tryJoin<Work extends KnownWork> (
-  { rows, waiters, clock, apiKey, identity, waiterId }: Join<Work>, arrivedAt: number
+  { rows, clientPresence, clock, apiKey, identity, clientId }: Join<Work>, arrivedAt: number
 ): Promise<{ joined: Work | null, isUnsure: boolean }> {
   const nowMs = clock()
   const alike = await rows.alike(apiKey, identity.bodyHash, { sinceMs: nowMs - joinMs.retry, nowMs })
-  const waiting = alike.length === 0 ? [] : await waiters.of(alike.map(({ id }) => id))
-  const standings = waiting.map(one => ({ ...one, standing: waiters.standing(one, arrivedAt, nowMs) }))
+  const waiting = alike.length === 0 ? [] : await clientPresence.of(alike.map(({ id }) => id))
+  const standings = waiting.map(one => ({ ...one, standing: clientPresence.standing(one, arrivedAt, nowMs) }))
   const of = ({ id }: Work) => standings.filter(({ work }) => work === id)
   const isAwaited = (work: Work): boolean => of(work).some(({ standing }) => standing !== 'lost')
   for (const work of joinable(alike, identity, nowMs, isAwaited)) {
     // Of two requests for the same work, one gets it.
-    const isJoined = await rows.claim(work.id, waiterId, of(work).map(({ id }) => id))
+    const isJoined = await rows.claim(work.id, clientId, of(work).map(({ id }) => id))
     if (isJoined) return { joined: work, isUnsure: false }
   }
   return { joined: null, isUnsure: standings.some(({ standing }) => standing === 'unsure') }

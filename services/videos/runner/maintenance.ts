@@ -1,9 +1,9 @@
 import type { NodeLiveness } from '../../billing/ledger/cluster/node-liveness.ts'
 import { periodically } from '../../shared/timers.ts'
 import { StoreUnavailable } from '../../store/store.ts'
-import { createHandOver } from './hand-over.ts'
+import { createHandOver } from './hand-over-jobs.ts'
 import type { RunnerContext } from './runner-context.ts'
-import type { WaitingClients } from '../../requests/joins/waiting-clients.ts'
+import type { ClientPresence } from '../../requests/joins/client-presence.ts'
 import type { Runner } from './runner.ts'
 
 interface MaintenanceOptions {
@@ -11,7 +11,7 @@ interface MaintenanceOptions {
   takeoverMs: number
   liveness: NodeLiveness
   runner: Runner
-  waiters: WaitingClients
+  clientPresence: ClientPresence
 }
 
 const pruneEveryMs = 3_600_000
@@ -23,7 +23,7 @@ const checksPerTakeover = 8
  * drains, leaves its own. The heartbeats themselves are written by the ledger.
  */
 export function startMaintenance (
-  context: RunnerContext, { node, takeoverMs, liveness, runner, waiters }: MaintenanceOptions
+  context: RunnerContext, { node, takeoverMs, liveness, runner, clientPresence }: MaintenanceOptions
 ) {
   const { store, rows, log, timing } = context
   const handOver = createHandOver(context, runner, takeoverMs / 3)
@@ -44,7 +44,7 @@ export function startMaintenance (
       return
     }
     // Other nodes may have forgotten the clients that wait here.
-    if (wasFenced) await waiters.restore()
+    if (wasFenced) await clientPresence.restore()
     wasFenced = false
     const dead = owners.filter(other => other.id !== node && liveness.isDead(other)).map(({ id }) => id)
     if (dead.length > 0) await rows.forgetWaiters(dead, store.clock())

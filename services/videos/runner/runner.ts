@@ -1,13 +1,13 @@
 import { StoreUnavailable } from '../../store/store.ts'
 import { backoff, providerOf, type Next, type RunnerContext } from './runner-context.ts'
-import { dueEnd } from './due-end.ts'
+import { findDueEnd } from './find-due-end.ts'
 import { createDueQueue } from './due-queue.ts'
 import { endJob } from './end-job.ts'
 import { isLive, toLive, type Job, type LiveJob } from '../job.ts'
-import { pollJob } from './poll.ts'
+import { pollJob } from './poll-job.ts'
 import { createPollLanes } from './poll-lanes.ts'
 import { discardCopy } from './store-result.ts'
-import { submit } from './submit.ts'
+import { submitJob } from './submit-job.ts'
 
 export type Runner = ReturnType<typeof createRunner>
 
@@ -27,7 +27,7 @@ const longestTimerMs = 60_000
  *       ▼    │
  *     in doubt ── found ──▶ queued
  *
- * `dueEnd` decides before each step, in every state, whether the job ends as cancelled, expired or failed
+ * `findDueEnd` decides before each step, in every state, whether the job ends as cancelled, expired or failed
  * instead; a step returns only when the next one is due. `submitting` and in doubt share a count of tries.
  */
 export function createRunner (context: RunnerContext, isFenced: () => boolean, onEnd: (job: Job) => void) {
@@ -75,9 +75,9 @@ export function createRunner (context: RunnerContext, isFenced: () => boolean, o
 
   async function step (live: LiveJob): Promise<Next> {
     const provider = providerOf(context, live)
-    const end = await dueEnd(context, live, provider)
+    const end = await findDueEnd(context, live, provider)
     if (end !== null) return await endJob(context, live, end)
-    if (live.state === 'submitting') return await submit(context, live, provider)
+    if (live.state === 'submitting') return await submitJob(context, live, provider)
     return await pollJob(context, live, provider)
   }
 

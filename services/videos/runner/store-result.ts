@@ -5,7 +5,7 @@ import { UpstreamError } from '../../shared/errors.ts'
 import { backoff, type Next, type RunnerContext } from './runner-context.ts'
 import { endJob, notStored, resultLost, resultTooLarge, type End } from './end-job.ts'
 import type { CopyError, Job, JobVideo, LiveJob, ResultCopy } from '../job.ts'
-import { readMp4 } from './mp4.ts'
+import { readMp4 } from './read-mp4.ts'
 import { retryWrite } from './retry-write.ts'
 
 /** Consecutive attempts that find a dead address; each one asks the provider for the address again. */

@@ -49,8 +49,8 @@ forEachEngine(t, 'a node that was frozen before it recorded its images does not 
   const start = nodesOn(t, store)
   const [one, other, third] = [start('one'), start('other'), start('third')]
   const thawed = Promise.withResolvers<void>()
-  const { id } = await one.find(order, one.waiters.acquire())
-  t.match(await one.find(order, one.waiters.acquire()), { id, isNew: false })
+  const { id } = await one.find(order, one.clientPresence.acquire())
+  t.match(await one.find(order, one.clientPresence.acquire()), { id, isNew: false })
   let isRecorded = false
   const running = one.run(id, async steps => {
     await thawed.promise
@@ -61,7 +61,7 @@ forEachEngine(t, 'a node that was frozen before it recorded its images does not 
   await beat(store, 'one', takeoverMs + 1)
   t.teardown(() => thawed.resolve())
   for (const node of [other, third]) {
-    t.match(await node.find(order, node.waiters.acquire()), { id, isNew: false })
+    t.match(await node.find(order, node.clientPresence.acquire()), { id, isNew: false })
   }
   const waits = await Promise.allSettled([other, third].map(node => node.wait(id, signal)))
   t.match(waits, [{ value: null }, { value: null }], 'all that wait for it begin again')
@@ -89,7 +89,7 @@ for (const [moment, { isKept, isFree }] of Object.entries(moments)) {
     const { ledger } = startLedger(t, await open(), { options: { flushMs: 60_000 } })
     const start = nodesOn(t, store)
     const [one, other] = [start('one'), start('other')]
-    const { id } = await one.find(order, one.waiters.acquire())
+    const { id } = await one.find(order, one.clientPresence.acquire())
     const recorded = Promise.withResolvers<void>()
     const running = one.run(id, async steps => {
       const held = await ledger.reserve(reservation(heldNano, { id: hold.id }))
@@ -103,7 +103,7 @@ for (const [moment, { isKept, isFree }] of Object.entries(moments)) {
     await recorded.promise
     await beat(store, 'one', takeoverMs + 1)
     if (isKept) await ledger.flush()
-    await other.find(order, other.waiters.acquire())
+    await other.find(order, other.clientPresence.acquire())
     const found = await other.wait(id, signal)
     await ledger.flush()
     const entries = await store.all('select kind, amount, reason from entry where ref = $1', ['req'])
@@ -129,7 +129,7 @@ t.test('a generation that is given up in the midst of its charge is not charged'
   await createBooks(store, { acme: 1000 })
   const start = nodesOn(t, store)
   const [one, other] = [start('one'), start('other')]
-  const { id } = await one.find(order, one.waiters.acquire())
+  const { id } = await one.find(order, one.clientPresence.acquire())
   const frozen = await open()
   let found: Made | null | undefined
   const { ledger } = startLedger(t, {
@@ -141,7 +141,7 @@ t.test('a generation that is given up in the midst of its charge is not charged'
       return await frozen.get(sql, params)
     }
   } as Store)
-  await other.find(order, other.waiters.acquire())
+  await other.find(order, other.clientPresence.acquire())
   await beat(store, 'one', takeoverMs + 1)
   const running = one.run(id, async steps => {
     const held = await ledger.reserve(reservation(100, { id: hold.id }))
@@ -160,7 +160,7 @@ t.test('a generation that is given up in the midst of its charge is not charged'
 forEachEngine(t, 'images that could not be recorded are not charged', async (t, { open }) => {
   const store = await open()
   const one = nodesOn(t, { ...store, run: async () => { throw new Error('rejected') } } as Store)('one')
-  const { id } = await one.find(order, one.waiters.acquire())
+  const { id } = await one.find(order, one.clientPresence.acquire())
   let isRecorded = false
   await t.rejects(one.run(id, async steps => {
     await steps.record(made)
@@ -181,22 +181,22 @@ forEachEngine(t, 'a name whose generation was begun without an answer of the dat
       return result
     }
   } as Store)('one')
-  await t.rejects(one.find(order, one.waiters.acquire()), StoreUnavailable)
+  await t.rejects(one.find(order, one.clientPresence.acquire()), StoreUnavailable)
   breaks = false
-  const { id, isNew } = await one.find(order, one.waiters.acquire())
+  const { id, isNew } = await one.find(order, one.clientPresence.acquire())
   t.equal(isNew, false)
   t.equal(await one.wait(id, AbortSignal.timeout(3_000)), null)
-  t.match(await one.find(order, one.waiters.acquire()), { isNew: true })
+  t.match(await one.find(order, one.clientPresence.acquire()), { isNew: true })
 })
 
 forEachEngine(t, 'a client whose generation was lost waits for its next one', async (t, { open }) => {
   const store = await open()
   const one = nodesOn(t, store)('one')
-  const waiterId = one.waiters.acquire()
-  const first = await one.find(order, waiterId)
+  const clientId = one.clientPresence.acquire()
+  const first = await one.find(order, clientId)
   await one.run(first.id, async () => { throw GatewayError.unavailable('lost') }).catch(() => {})
-  const { id } = await one.find(order, waiterId)
-  t.match(await one.waiters.of([id]), [{ id: waiterId, work: id }])
+  const { id } = await one.find(order, clientId)
+  t.match(await one.clientPresence.of([id]), [{ id: clientId, work: id }])
 })
 
 forEachEngine(t, 'a node that drains passes on a refusal, and counts as lost for its own failures', async (t, { open }) => {
@@ -206,7 +206,7 @@ forEachEngine(t, 'a node that drains passes on a refusal, and counts as lost for
   await beat(store, 'one', 0)
   const failing = async (key: string, error: GatewayError) => {
     const named = { ...order, identity: { ...order.identity, key } }
-    const { id } = await one.find(named, one.waiters.acquire())
+    const { id } = await one.find(named, one.clientPresence.acquire())
     await t.rejects(one.run(id, () => Promise.reject(error)), error)
     return id
   }

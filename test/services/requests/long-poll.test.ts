@@ -7,7 +7,7 @@ import type { ChatCompletion } from '../../../schemas/openai/chat-completions.ts
 import { videoDefaults } from '../../../services/config/defaults.ts'
 import { createRequestRecord } from '../../../services/requests/request-record.ts'
 import { startLongPoll, type LongPoll } from '../../../services/requests/long-poll.ts'
-import { failureOf, stillRunning } from '../../../services/videos/video-response.ts'
+import { failureOf, stillRunning } from '../../../services/videos/reply-video.ts'
 
 /** What a client reads to the end of the connection, when its long poll is ended after `beats` spaces. */
 async function read (

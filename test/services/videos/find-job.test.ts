@@ -2,10 +2,11 @@ import t, { type Test } from 'tap'
 import { createJobHolds } from '../../../services/billing/ledger/hold/job-holds.ts'
 import type { Ledger } from '../../../services/billing/ledger/ledger.ts'
 import type { Store } from '../../../services/store/store.ts'
-import { createJobFinder, type VideoOrder } from '../../../services/videos/find-job.ts'
+import { createJobFinder } from '../../../services/videos/find-job.ts'
+import type { VideoPlan } from '../../../services/videos/plan-video.ts'
 import type { Job } from '../../../services/videos/job.ts'
 import { createJobRows, type JobRows } from '../../../services/videos/rows.ts'
-import { createWaitingClients } from '../../../services/requests/joins/waiting-clients.ts'
+import { createClientPresence } from '../../../services/requests/joins/client-presence.ts'
 import { forEachEngine } from '../../engines.ts'
 import { rejection } from '../../thrown.ts'
 import { assertBooks, createBooks, rowOf, startLedger } from '../billing/ledger/helper.ts'
@@ -28,10 +29,10 @@ async function startNode (t: Test, store: Store, options: NodeOptions = {}) {
   const { ledger } = startLedger(t, store)
   // Sends the node's first heartbeat.
   await ledger.balance('acme')
-  const waiters = createWaitingClients({ kind: 'job', store: connection, node: ledger.node, takeoverMs: 10_000 })
+  const clientPresence = createClientPresence({ kind: 'job', store: connection, node: ledger.node, takeoverMs: 10_000 })
   const begun: Job[] = []
   const doubted: string[] = []
-  const rows = createJobRows(connection, ledger.node, waiters)
+  const rows = createJobRows(connection, ledger.node, clientPresence)
   const reserve: Ledger['reserve'] = async reservation => {
     await options.beforeHold?.()
     const hold = await ledger.reserve(reservation)
@@ -43,7 +44,7 @@ async function startNode (t: Test, store: Store, options: NodeOptions = {}) {
     rows: options.rows?.(rows) ?? rows,
     holds: createJobHolds(store.engine),
     ledger: { node: ledger.node, reserve, forget: id => ledger.forget(id) },
-    waiters,
+    clientPresence,
     begin: job => { begun.push(job) },
     onDoubt: id => { doubted.push(id) }
   })
@@ -51,14 +52,14 @@ async function startNode (t: Test, store: Store, options: NodeOptions = {}) {
     begun,
     doubted,
     connection,
-    waiters,
+    clientPresence,
     rows,
     node: ledger.node,
-    find: async (order: VideoOrder, waiterId = waiters.acquire()) => await find(order, waiterId)
+    find: async (order: VideoPlan, clientId = clientPresence.acquire()) => await find(order, clientId)
   }
 }
 
-function order (identity: Partial<VideoOrder['identity']> = {}, more: Partial<VideoOrder> = {}): VideoOrder {
+function order (identity: Partial<VideoPlan['identity']> = {}, more: Partial<VideoPlan> = {}): VideoPlan {
   return {
     payer: { key: 'key', chain: ['acme'] },
     model: 'film',
@@ -170,15 +171,15 @@ forEachEngine(t, 'without a name, a job is joined once its client has left, and 
   const store = await open()
   await createBooks(store, { acme: 10_000 })
   await createKey(store)
-  const { find, waiters } = await startNode(t, store)
-  const first = waiters.acquire()
+  const { find, clientPresence } = await startNode(t, store)
+  const first = clientPresence.acquire()
   const job = await find(order(), first)
   t.not((await find(order({ bodyHash: 'other' }))).id, job.id)
   t.not((await find(order())).id, job.id, 'while a client waits, the same request is for another video')
   t.not((await find(order({ retryCount: 1 }))).id, job.id, 'also if it is counted as a retry')
-  waiters.release(first)
+  clientPresence.release(first)
   t.not((await find(order({}, { payer: { key: 'other', chain: ['acme'] } }))).id, job.id)
-  const next = waiters.acquire()
+  const next = clientPresence.acquire()
   t.match(await find(order(), next), { id: job.id })
   t.ok((await waitersIn(store)).some(({ id }) => id === next))
   t.notOk((await waitersIn(store)).some(({ id }) => id === first))
@@ -225,8 +226,8 @@ forEachEngine(t, 'a retry waits until it is known whether the client of its firs
 forEachEngine(t, 'a job that is given up is not joined, and its name is free', async (t, { open }) => {
   const store = await open()
   await createBooks(store, { acme: 1200 })
-  const { find, rows, waiters } = await startNode(t, store)
-  const [first, second] = [waiters.acquire(), waiters.acquire()]
+  const { find, rows, clientPresence } = await startNode(t, store)
+  const [first, second] = [clientPresence.acquire(), clientPresence.acquire()]
   const job = await find(named('mine'), first)
   await find(named('mine'), second)
   await rows.leave(job.id, first, 1)
@@ -246,8 +247,8 @@ forEachEngine(t, 'a job that is given up is not joined, and its name is free', a
 forEachEngine(t, 'a job that is delivered after it was found is joined by its name alone', async (t, { open }) => {
   const store = await open()
   await createBooks(store, { acme: 1000 })
-  const { find, rows, waiters } = await startNode(t, store)
-  const client = waiters.acquire()
+  const { find, rows, clientPresence } = await startNode(t, store)
+  const client = clientPresence.acquire()
   const job = await find(order(), client)
   const alike = await rows.alike('key', job.bodyHash, { sinceMs: 0, nowMs: 0 })
   t.equal(alike.length, 1)
@@ -261,7 +262,7 @@ forEachEngine(t, 'of clients that leave at once the last one is seen to leave', 
   await createBooks(store, { acme: 1000 })
   const [one, other] = [await startNode(t, store), await startNode(t, store)]
   for (let round = 0; round < 5; round++) {
-    const ids = [one.waiters.acquire(), other.waiters.acquire(), one.waiters.acquire()]
+    const ids = [one.clientPresence.acquire(), other.clientPresence.acquire(), one.clientPresence.acquire()]
     const job = await one.find(named('mine'), ids[0])
     await other.find(named('mine'), ids[1])
     await one.find(named('mine'), ids[2])
@@ -277,10 +278,10 @@ forEachEngine(t, 'of clients that leave at once the last one is seen to leave', 
 forEachEngine(t, 'of two requests that could join a job, one does', async (t, { open }) => {
   const store = await open()
   await createBooks(store, { acme: 2 * maxNano })
-  const { find, waiters, begun } = await startNode(t, store)
-  const first = waiters.acquire()
+  const { find, clientPresence, begun } = await startNode(t, store)
+  const first = clientPresence.acquire()
   const job = await find(order(), first)
-  waiters.release(first)
+  clientPresence.release(first)
   const jobs = await Promise.all([find(order()), find(order())])
   t.equal(jobs.filter(({ id }) => id === job.id).length, 1)
   t.equal(begun.length, 2)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createWaitingClients } from '../../../services/requests/joins/waiting-clients.ts'
+import { createClientPresence } from '../../../services/requests/joins/client-presence.ts'
 import { createJobRows } from '../../../services/videos/rows.ts'
 import { forEachEngine } from '../../engines.ts'
 import { createBooks } from '../billing/ledger/helper.ts'
@@ -7,7 +7,7 @@ import { fullJob, sampleJob } from './jobs.ts'
 import type { Store } from '../../../services/store/store.ts'
 
 const rowsOf = (store: Store, node: string) =>
-  createJobRows(store, node, createWaitingClients({ kind: 'job', store, node, takeoverMs: 1000 }))
+  createJobRows(store, node, createClientPresence({ kind: 'job', store, node, takeoverMs: 1000 }))
 
 async function openRows (open: () => Promise<Store>) {
   const store = await open()

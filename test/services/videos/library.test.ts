@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createWaitingClients } from '../../../services/requests/joins/waiting-clients.ts'
+import { createClientPresence } from '../../../services/requests/joins/client-presence.ts'
 import { createVideoLibrary } from '../../../services/videos/library.ts'
 import { createJobRows } from '../../../services/videos/rows.ts'
 import { forEachEngine } from '../../engines.ts'
@@ -9,7 +9,7 @@ import { sampleJob } from './jobs.ts'
 forEachEngine(t, 'pages of videos follow each other, whatever is in their prompts', async (t, { open }) => {
   const store = await open()
   await createBooks(store, { acme: 1000, budget: 1000 })
-  const clients = createWaitingClients({ kind: 'job', store, node: 'node', takeoverMs: 1000 })
+  const clients = createClientPresence({ kind: 'job', store, node: 'node', takeoverMs: 1000 })
   const rows = createJobRows(store, 'node', clients)
   const prompts = ['half \ud83d', 'NUL \0', '\\ud83d', 'whole \u{1f600}']
   for (const [at, prompt] of prompts.entries()) {

@@ -2,7 +2,7 @@ import t from 'tap'
 import { StoreUnavailable } from '../../../services/store/store.ts'
 import type { Store } from '../../../services/store/store.ts'
 import { createDatabase, forEachEngine } from '../../engines.ts'
-import { createWaitingClients } from '../../../services/requests/joins/waiting-clients.ts'
+import { createClientPresence } from '../../../services/requests/joins/client-presence.ts'
 import { createJobRows } from '../../../services/videos/rows.ts'
 import { createProvider } from './provider.ts'
 import { checkBooks, createMedia, jobsIn, openAccount, startStudio, until } from './studio.ts'
@@ -169,7 +169,7 @@ t.test('what is asked all the time is answered from an index, however many jobs 
       return await store.all(sql, params)
     }
   }
-  const rows = createJobRows(explained, 'node', createWaitingClients({ kind: 'job', store: explained, node: 'node', takeoverMs: 1000 }))
+  const rows = createJobRows(explained, 'node', createClientPresence({ kind: 'job', store: explained, node: 'node', takeoverMs: 1000 }))
   await rows.alike('key', 'hash', { sinceMs: 0, nowMs: 0 })
   await rows.adopt(['dead'])
   await rows.finished(['job'])

@@ -2,7 +2,7 @@ import t from 'tap'
 import { sandboxModels } from '../../../../services/config/sandbox.ts'
 import { createSandboxVideos } from '../../../../services/providers/sandbox/videos.ts'
 import type { VideoState, VideoTask } from '../../../../services/providers/provider-video.ts'
-import { readMp4 } from '../../../../services/videos/runner/mp4.ts'
+import { readMp4 } from '../../../../services/videos/runner/read-mp4.ts'
 
 const { signal } = new AbortController()
 const task: VideoTask = {

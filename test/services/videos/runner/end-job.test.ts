@@ -18,7 +18,7 @@ import { defaultTiming, type RunnerContext } from '../../../../services/videos/r
 import { forEachEngine } from '../../../engines.ts'
 import { assertBooks, createBooks, createLog, rowOf, startLedger } from '../../billing/ledger/helper.ts'
 import { createNetwork } from '../../billing/ledger/simulation.ts'
-import { createWaitingClients } from '../../../../services/requests/joins/waiting-clients.ts'
+import { createClientPresence } from '../../../../services/requests/joins/client-presence.ts'
 import { sampleJob } from '../jobs.ts'
 import { createMedia } from '../studio.ts'
 
@@ -34,7 +34,7 @@ async function createTest (
   if (job.hold !== null) await ledger.reserve({ ...job.hold, durable: true })
   const connection = createNetwork(store).connect()
   const { node } = ledger
-  const rows = createJobRows(connection, node, createWaitingClients({ kind: 'job', store, node, takeoverMs: 1000 }))
+  const rows = createJobRows(connection, node, createClientPresence({ kind: 'job', store, node, takeoverMs: 1000 }))
   await rows.insert(store, job, `${job.id} 1`)
   const context: RunnerContext = {
     store: connection,

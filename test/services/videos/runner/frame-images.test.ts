@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { VideoProvider } from '../../../../services/providers/provider-video.ts'
-import { toFrameImage } from '../../../../services/videos/runner/frame-images.ts'
+import { toFrameImage } from '../../../../services/videos/runner/to-frame-image.ts'
 import { rejection } from '../../../thrown.ts'
 import { sampleJob } from '../jobs.ts'
 import { createMedia } from '../studio.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { readMp4 } from '../../../../services/videos/runner/mp4.ts'
+import { readMp4 } from '../../../../services/videos/runner/read-mp4.ts'
 
 type Form = 'usual' | 'large' | 'to the end'
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { Webhook as Judge } from 'standardwebhooks'
-import { createWaitingClients } from '../../../../services/requests/joins/waiting-clients.ts'
+import { createClientPresence } from '../../../../services/requests/joins/client-presence.ts'
 import type { Network } from '../../../../services/media/public-connector.ts'
 import type { Store } from '../../../../services/store/store.ts'
 import { createVideoLibrary } from '../../../../services/videos/library.ts'
@@ -23,8 +23,8 @@ const network = internetOf({ 'cdn.example': ['127.0.0.1'], 'other.example': ['12
 async function setUp (open: () => Promise<Store>) {
   const store = await open()
   await createBooks(store, { acme: 1000, budget: 1000, other: 1000 })
-  const waiters = createWaitingClients({ kind: 'job', store, node: 'node', takeoverMs: 1000 })
-  const rows = createJobRows(store, 'node', waiters)
+  const clientPresence = createClientPresence({ kind: 'job', store, node: 'node', takeoverMs: 1000 })
+  const rows = createJobRows(store, 'node', clientPresence)
   return {
     store,
     rows,

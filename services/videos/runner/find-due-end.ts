@@ -14,7 +14,7 @@ const byClient = 'its client deleted it'
  * past its deadline, out of tries, or no client waits for it. Null: it goes on. `provider` is undefined if it
  * is no longer configured. A result that is being stored gets one more step after its deadline: its last.
  */
-export async function dueEnd (
+export async function findDueEnd (
   context: RunnerContext, live: LiveJob, provider: VideoProvider | undefined
 ): Promise<End | null> {
   const late = isLate(context, live)

@@ -17,8 +17,8 @@ import { usdText } from '../shared/money.ts'
 import type { Made } from './generation-rows.ts'
 import type { GenerationSteps, Generations } from './generations.ts'
 import { callImages } from './call-images.ts'
-import { planImages, type ImageCandidate } from './image-candidates.ts'
-import { imagesResponse } from './images-response.ts'
+import { planImages, type ImageCandidate } from './plan-images.ts'
+import { imagesResponse } from './reply-images.ts'
 import { storeImages, type StoredImage } from './store-images.ts'
 
 export interface ImageExchange extends Exchange<ImageGenerationRequest>, RetryOptions {
@@ -102,10 +102,10 @@ export function createImages (options: ImagesOptions) {
     const order = { apiKey: payer.key, identity, signal: exchange.signal }
     const isOver = AbortSignal.any([signal, exchange.signal])
     for (;;) {
-      const found = await generations.find(order, waiting.waiterId)
+      const found = await generations.find(order, waiting.clientId)
       waiting.work = found.id
       // The client disconnected while its generation was looked up.
-      if (exchange.signal.aborted) generations.leave(waiting.waiterId)
+      if (exchange.signal.aborted) generations.leave(waiting.clientId)
       if (found.isNew) return await generations.run(found.id, steps => make(exchange, plan, signal, steps))
       const made = await unlessAborted(generations.wait(found.id, isOver), isOver)
       if (made === null) continue
@@ -122,7 +122,7 @@ export function createImages (options: ImagesOptions) {
     record.requestedModel = body.model
     const plan = planImages(body, exchange.mayUse, catalogue)
     record.model = plan.model.id
-    const waiting: Waiting = { waiterId: generations.waiters.acquire(), work: null }
+    const waiting: Waiting = { clientId: generations.clientPresence.acquire(), work: null }
     const held = startLongPoll({
       response: delivery.longPoll(),
       headers: { 'x-tollgate-model': headerText(plan.model.id) },
@@ -131,10 +131,10 @@ export function createImages (options: ImagesOptions) {
       record,
       stillRunning,
       failureBody: error => ({ created: Math.floor(Date.now() / 1000), data: [], ...error.toBody() }),
-      onLeave: () => generations.leave(waiting.waiterId),
+      onLeave: () => generations.leave(waiting.clientId),
       onEnd (delivered) {
-        if (delivered && waiting.work !== null) generations.deliver(waiting.work, waiting.waiterId)
-        else generations.leave(waiting.waiterId)
+        if (delivered && waiting.work !== null) generations.deliver(waiting.work, waiting.clientId)
+        else generations.leave(waiting.clientId)
       }
     })
     try {
@@ -209,7 +209,7 @@ export function createImages (options: ImagesOptions) {
 }
 
 /** The client of a request, and the generation that it waits for once that is known. */
-interface Waiting { waiterId: string, work: string | null }
+interface Waiting { clientId: string, work: string | null }
 
 /** 504: the client is about to give up. OpenAI's SDKs retry at once, and join the generation. */
 function stillRunning (): GatewayError {

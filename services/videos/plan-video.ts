@@ -1,6 +1,8 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
-import { priceOf } from '../billing/video-price.ts'
-import { bodyHashOf } from '../requests/joins/joinable.ts'
+import type { Payer } from '../billing/payer.ts'
+import { priceOf, type VideoPrice } from '../billing/video-price.ts'
+import type { JobTask } from '../providers/provider-video.ts'
+import { bodyHashOf, type RequestIdentity } from '../requests/joins/joinable.ts'
 import type { Models } from '../models/models.ts'
 import { planFor, type Candidate, type Catalogue } from '../requests/candidates.ts'
 import type { Exchange } from '../requests/exchange.ts'
@@ -8,10 +10,9 @@ import type { RetryOptions } from '../requests/request-headers.ts'
 import { setCandidate } from '../requests/request-record.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { checkWebhookUrl, noJobForWebhook } from './webhooks/check-url.ts'
-import { makeChoices } from './choices.ts'
-import type { VideoOrder } from './find-job.ts'
+import { makeChoices } from './make-choices.ts'
 import type { JobCandidate } from './job.ts'
-import { readWish } from './request.ts'
+import { readWish } from './read-request.ts'
 
 export interface VideoExchange
   extends Pick<Exchange<ChatCompletionRequest>, 'body' | 'payer' | 'mayUse' | 'record' | 'delivery' | 'signal'>, RetryOptions {
@@ -19,18 +20,36 @@ export interface VideoExchange
   baseUrl: string
 }
 
-interface OrderContext {
+/** A checked and priced request for a video. */
+export interface VideoPlan {
+  payer: Payer
+  model: string
+  candidates: readonly JobCandidate[]
+  task: JobTask
+  price: VideoPrice
+  /** How long the provider may take. */
+  deadlineMs: number
+  identity: RequestIdentity
+  baseUrl: string
+  /** Aborted when the client disconnects. */
+  signal: AbortSignal
+  /** The client is told the id of its job, and does not wait. */
+  isBackground: boolean
+  /** The server to tell how the job ends; null: none. */
+  webhookUrl: string | null
+}
+
+interface PlanContext {
   /** Servers of webhooks that may be private or plain HTTP. */
   webhookOrigins: readonly string[]
-
   models: Pick<Models, 'resolveVideos'>
   catalogue: Catalogue
 }
 
 /** Checks and prices a request for a video. Throws GatewayError 400 or 404. */
-export function toOrder (
-  { models, catalogue, webhookOrigins }: OrderContext, exchange: VideoExchange, isBackground: boolean
-): VideoOrder {
+export function planVideo (
+  { models, catalogue, webhookOrigins }: PlanContext, exchange: VideoExchange, isBackground: boolean
+): VideoPlan {
   const { webhook_url: webhook } = exchange.body
   const { body, payer, mayUse, idempotencyKey, retryCount, baseUrl, record, signal } = exchange
   record.requestedModel = body.model

@@ -7,16 +7,16 @@ import { usdText } from '../shared/money.ts'
 import type { Catalogue } from '../requests/candidates.ts'
 import type { RequestRecord } from '../requests/request-record.ts'
 import type { FindJob } from './find-job.ts'
-import { completionOf, errorOf, failureOf, jobHeaders, stillRunning, type Shown } from './video-response.ts'
+import { completionOf, errorOf, failureOf, jobHeaders, stillRunning, type Shown } from './reply-video.ts'
 import { videoExpired } from './content.ts'
 import { startLongPoll, type LongPoll } from '../requests/long-poll.ts'
 import { retryWrite } from './runner/retry-write.ts'
 import type { Job } from './job.ts'
-import { toOrder, type VideoExchange } from './order.ts'
+import { planVideo, type VideoExchange } from './plan-video.ts'
 import type { JobRows } from './rows.ts'
 import type { Models } from '../models/models.ts'
 import type { Store } from '../store/store.ts'
-import type { WaitingClients } from '../requests/joins/waiting-clients.ts'
+import type { ClientPresence } from '../requests/joins/client-presence.ts'
 import { webhookField } from './webhooks/check-url.ts'
 import type { JobSubscribers } from './job-subscribers.ts'
 
@@ -27,8 +27,8 @@ interface VideosContext {
   webhookOrigins: readonly string[]
   rows: JobRows
   findJob: FindJob
-  registry: JobSubscribers
-  waiters: WaitingClients
+  jobSubscribers: JobSubscribers
+  clientPresence: ClientPresence
   media: MediaStore
   settings (): VideoSettings
   onError (error: unknown): void
@@ -50,7 +50,7 @@ export interface BegunJob {
  * has ended.
  */
 export function createVideos (context: VideosContext) {
-  const { store, registry, waiters, settings, rows, onError } = context
+  const { store, jobSubscribers, clientPresence, settings, rows, onError } = context
   const open = new Set<LongPoll>()
   const writing = new Set<Promise<void>>()
 
@@ -62,22 +62,22 @@ export function createVideos (context: VideosContext) {
   }
 
   /** A request that joins a job may name another server than the one before. */
-  async function addWebhook ({ id }: Job, url: string | null, waiterId: string): Promise<void> {
+  async function addWebhook ({ id }: Job, url: string | null, clientId: string): Promise<void> {
     if (url === null || await rows.addWebhook(id, url, store.clock())) return
-    await rows.leave(id, waiterId, store.clock())
+    await rows.leave(id, clientId, store.clock())
     throw GatewayError.invalidValue(webhookField, 'the video has too many webhooks already')
   }
 
   /** References nothing of the request but what is needed to answer it. */
   function wait (
-    job: Job, waiterId: string, { delivery, clientTimeoutMs, baseUrl, record, signal }: Omit<VideoExchange, 'request'>
+    job: Job, clientId: string, { delivery, clientTimeoutMs, baseUrl, record, signal }: Omit<VideoExchange, 'request'>
   ): void {
     const { id, model, createdAt } = job
     record.job = id
     const response = delivery.longPoll()
     const leave = (): Promise<void> => {
-      waiters.release(waiterId)
-      return write(id, () => rows.leave(id, waiterId, store.clock()))
+      clientPresence.release(clientId)
+      return write(id, () => rows.leave(id, clientId, store.clock()))
     }
     // The client disconnected while its job was looked up.
     if (response.raw.destroyed) {
@@ -96,15 +96,15 @@ export function createVideos (context: VideosContext) {
       onLeave: leave,
       onEnd (delivered) {
         open.delete(held)
-        registry.remove(id, onJob)
+        jobSubscribers.remove(id, onJob)
         if (!delivered) leave()
         // Until that is recorded, the client counts as one that waits.
-        else write(id, () => rows.deliver(id, waiterId)).finally(() => waiters.release(waiterId))
+        else write(id, () => rows.deliver(id, clientId)).finally(() => clientPresence.release(clientId))
       }
     })
     open.add(held)
     releaseAtAbort(held, signal)
-    if (job.finishedAt === null) registry.add(id, onJob)
+    if (job.finishedAt === null) jobSubscribers.add(id, onJob)
     else onJob(job)
   }
 
@@ -137,12 +137,12 @@ export function createVideos (context: VideosContext) {
      * answer was sent. Throws GatewayError or StoreUnavailable for what is known at once.
      */
     async complete (exchange: VideoExchange): Promise<void> {
-      const order = toOrder(context, exchange, false)
-      const waiterId = waiters.acquire()
+      const order = planVideo(context, exchange, false)
+      const clientId = clientPresence.acquire()
       try {
-        wait(await context.findJob(order, waiterId), waiterId, exchange)
+        wait(await context.findJob(order, clientId), clientId, exchange)
       } catch (error) {
-        waiters.release(waiterId)
+        clientPresence.release(clientId)
         throw error
       }
     },
@@ -151,24 +151,24 @@ export function createVideos (context: VideosContext) {
      * then whether that arrived. Throws as `complete`.
      */
     async begin (exchange: VideoExchange): Promise<BegunJob> {
-      const order = toOrder(context, exchange, true)
-      const waiterId = waiters.acquire()
+      const order = planVideo(context, exchange, true)
+      const clientId = clientPresence.acquire()
       try {
-        const job = await context.findJob(order, waiterId)
+        const job = await context.findJob(order, clientId)
         exchange.record.job = job.id
-        await addWebhook(job, order.webhookUrl, waiterId)
+        await addWebhook(job, order.webhookUrl, clientId)
         await rows.telling(job.id)
         return {
           job,
           headers: jobHeaders(job),
           answered (wasTold) {
             // Until that is recorded, the client counts as one that waits.
-            write(job.id, () => rows.told(job.id, waiterId, wasTold, store.clock()))
-              .finally(() => waiters.release(waiterId))
+            write(job.id, () => rows.told(job.id, clientId, wasTold, store.clock()))
+              .finally(() => clientPresence.release(clientId))
           }
         }
       } catch (error) {
-        waiters.release(waiterId)
+        clientPresence.release(clientId)
         throw error
       }
     },

@@ -3,17 +3,17 @@ import { MediaUnavailable } from '../../media/errors.ts'
 import type { FrameImage, VideoProvider, VideoTask } from '../../providers/provider-video.ts'
 import { awaitProvider, backoff, type Next, type RunnerContext } from './runner-context.ts'
 import { failedEnd, endJob, noProvider, pictureNotStored, submitUnknown, withoutFrames, type End } from './end-job.ts'
-import { maxTries } from './due-end.ts'
+import { maxTries } from './find-due-end.ts'
 import type { JobCandidate, Job, LiveJob } from '../job.ts'
 import { retryWrite } from './retry-write.ts'
-import { toFrameImage } from './frame-images.ts'
+import { toFrameImage } from './to-frame-image.ts'
 
 /**
  * Submits a job, or searches for one in doubt: one that its provider may have, but whose handle is unknown.
  * It is sent again only if it certainly did not arrive, to a provider whose submits are idempotent, or if the
- * operator wants that. Returns when the next try is due; `dueEnd` ends a job in doubt that has none left.
+ * operator wants that. Returns when the next try is due; `findDueEnd` ends a job in doubt that has none left.
  */
-export async function submit (
+export async function submitJob (
   context: RunnerContext, live: LiveJob, provider: VideoProvider | undefined
 ): Promise<Next> {
   const candidate = live.candidates[live.candidate]

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { completionOf } from '../../../services/videos/video-response.ts'
+import { completionOf } from '../../../services/videos/reply-video.ts'
 import type { Job } from '../../../services/videos/job.ts'
 
 const video = {

@@ -3,7 +3,7 @@ import type { VideoProvider, VideoState } from '../../providers/provider-video.t
 import { awaitProvider, backoff, callSignal, jittered, type Next, type RunnerContext } from './runner-context.ts'
 import { isReceived, storeResult } from './store-result.ts'
 import { cancelledEnd, failedEnd, endJob, jobFailedEnd, jobLost, noProvider, resultLost, tooLate } from './end-job.ts'
-import { isLate } from './due-end.ts'
+import { isLate } from './find-due-end.ts'
 import type { LiveJob } from '../job.ts'
 import { retryWrite } from './retry-write.ts'
 

@@ -1,10 +1,10 @@
 import { createJsonIds } from '../../store/json-rows.ts'
 import type { Queries, Store } from '../../store/store.ts'
 
-export type WaitingClients = ReturnType<typeof createWaitingClients>
+export type ClientPresence = ReturnType<typeof createClientPresence>
 
 /** A client that waits for a piece of work, as its row and the row of its node show it. */
-export interface WaitingClient {
+export interface PresenceRow {
   id: string
   work: string
   node: string
@@ -19,7 +19,7 @@ export type Standing = 'waits' | 'lost' | 'unsure'
 /** How long after a retry's arrival the gateway may still learn that the first connection has broken. */
 const losingMs = 2_000
 
-interface WaitingClientsOptions {
+interface ClientPresenceOptions {
   store: Store
   node: string
   /** Part of the ids: what is waited for. */
@@ -29,34 +29,34 @@ interface WaitingClientsOptions {
 }
 
 /** Creates the record of the clients that wait on this node, and reads that of all nodes. */
-export function createWaitingClients ({ store, node, kind, takeoverMs }: WaitingClientsOptions) {
+export function createClientPresence ({ store, node, kind, takeoverMs }: ClientPresenceOptions) {
   const ids = createJsonIds(store.engine)
   /** The work of each client that waits here; null while it is being looked up. */
   const waiting = new Map<string, string | null>()
   let count = 0
 
-  async function add (queries: Queries, work: string, waiterId: string): Promise<void> {
+  async function add (queries: Queries, work: string, clientId: string): Promise<void> {
     // A client whose work was lost waits for its replacement under the same id.
     await queries.run(`
       insert into waiter (id, work, node) values ($1, $2, $3)
-      on conflict (id) do update set work = excluded.work`, [waiterId, work, node])
-    if (waiting.has(waiterId)) waiting.set(waiterId, work)
+      on conflict (id) do update set work = excluded.work`, [clientId, work, node])
+    if (waiting.has(clientId)) waiting.set(clientId, work)
   }
 
   return {
     /** Returns a new id, which is valid until it is released. */
     acquire (): string {
-      const waiterId = `${node} ${kind} ${++count}`
-      waiting.set(waiterId, null)
-      return waiterId
+      const clientId = `${node} ${kind} ${++count}`
+      waiting.set(clientId, null)
+      return clientId
     },
-    release (waiterId: string): void { waiting.delete(waiterId) },
+    release (clientId: string): void { waiting.delete(clientId) },
     add,
     /** Returns whether it was there. */
-    async remove (queries: Queries, waiterId: string): Promise<boolean> {
-      return await queries.run('delete from waiter where id = $1', [waiterId]) === 1
+    async remove (queries: Queries, clientId: string): Promise<boolean> {
+      return await queries.run('delete from waiter where id = $1', [clientId]) === 1
     },
-    async of (works: readonly string[], queries: Queries = store): Promise<WaitingClient[]> {
+    async of (works: readonly string[], queries: Queries = store): Promise<PresenceRow[]> {
       return await queries.all(`
         select waiter.id, work, node, heartbeat_at as "heartbeatAt", now_ms() - heartbeat_at as "silentMs"
         from waiter left join node on node.id = waiter.node
@@ -64,7 +64,7 @@ export function createWaitingClients ({ store, node, kind, takeoverMs }: Waiting
     },
     /** How a waiter stands at `nowMs`, to a request that arrived at `arrivedAt`; both in ms since 1970. */
     standing (
-      { id, node: its, heartbeatAt, silentMs }: WaitingClient, arrivedAt: number, nowMs: number
+      { id, node: its, heartbeatAt, silentMs }: PresenceRow, arrivedAt: number, nowMs: number
     ): Standing {
       const isOwn = its === node
       if (isOwn && !waiting.has(id)) return 'lost'
@@ -74,14 +74,14 @@ export function createWaitingClients ({ store, node, kind, takeoverMs }: Waiting
     },
     /** Records the clients that wait here again, after other nodes may have taken this one for dead. */
     async restore (): Promise<void> {
-      for (const [waiterId, work] of waiting) {
+      for (const [clientId, work] of waiting) {
         if (work === null) continue
         // A client that is recorded may wait for other work by now.
         await store.run(
-          'insert into waiter (id, work, node) values ($1, $2, $3) on conflict do nothing', [waiterId, work, node])
+          'insert into waiter (id, work, node) values ($1, $2, $3) on conflict do nothing', [clientId, work, node])
       }
     },
-    /** Deletes the waiters of dead nodes. Returns what they waited for. */
+    /** Deletes the clients of dead nodes. Returns what they waited for. */
     async forget (queries: Queries, dead: readonly string[]): Promise<string[]> {
       const rows = await queries.all<{ work: string }>(
         `delete from waiter where node in (select id from ${ids.sql} as given) returning work`, [ids.parameter(dead)])

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { breakerDefaults } from '../../../services/config/defaults.ts'
 import type { DeploymentConfig, ModelConfig } from '../../../services/config/catalogue/types.ts'
-import { planImages } from '../../../services/images/image-candidates.ts'
+import { planImages } from '../../../services/images/plan-images.ts'
 import { createDeployments } from '../../../services/models/deployments/deployments.ts'
 import type { Provider } from '../../../services/providers/provider.ts'
 import { unknownImages } from '../../../services/config/catalogue/images.ts'

@@ -18,10 +18,10 @@ import { createJobRows } from './rows.ts'
 import { createVideoLibrary } from './library.ts'
 import { createRunner } from './runner/runner.ts'
 import type { Models } from '../models/models.ts'
-import { createWaitingClients } from '../requests/joins/waiting-clients.ts'
+import { createClientPresence } from '../requests/joins/client-presence.ts'
 import { startMaintenance } from './runner/maintenance.ts'
-import type { VideoExchange } from './order.ts'
-import { createVideos, type BegunJob } from './videos.ts'
+import type { VideoExchange } from './plan-video.ts'
+import { createVideos, type BegunJob } from './serve-video.ts'
 import { startWebhookDelivery } from './webhooks/webhook-delivery.ts'
 import { createJobSubscribers } from './job-subscribers.ts'
 
@@ -61,8 +61,8 @@ export async function createVideoService (options: VideoServiceOptions) {
   const timing = { ...defaultTiming, ...options.timing }
   const closing = new AbortController()
   const takeoverMs = settings().takeoverAfterMs
-  const waiters = createWaitingClients({ kind: 'job', store, node, takeoverMs })
-  const rows = createJobRows(store, node, waiters)
+  const clientPresence = createClientPresence({ kind: 'job', store, node, takeoverMs })
+  const rows = createJobRows(store, node, clientPresence)
   const context: RunnerContext = {
     ...options,
     rows,
@@ -75,23 +75,23 @@ export async function createVideoService (options: VideoServiceOptions) {
   const onError = (err: unknown): void => log.error({ err }, 'a job could not be written')
   const runner = createRunner(context, () => maintenance.isFenced(), job => {
     options.onEnd?.(job)
-    registry.ended(job)
+    jobSubscribers.ended(job)
   })
-  const registry = createJobSubscribers(rows, timing.watchMs, runner.owns, onError)
+  const jobSubscribers = createJobSubscribers(rows, timing.watchMs, runner.owns, onError)
   const lease = { leaseMs: takeoverMs, marginMs: 0 }
   const liveness = await createNodeLiveness(store, lease, () => performance.now())
-  const maintenance = startMaintenance(context, { node, takeoverMs, liveness, runner, waiters })
+  const maintenance = startMaintenance(context, { node, takeoverMs, liveness, runner, clientPresence })
   const findJob = createJobFinder({
     ...context,
     ledger,
-    waiters,
+    clientPresence,
     begin: job => runner.add(job, true),
     onDoubt (id) {
       retryWrite(context, id, () => rows.get(id))
         .then(job => { if (job !== undefined && isLive(job.state)) runner.add(job, true) }, onError)
     }
   })
-  const shared = { rows, findJob, registry, waiters, onError, closing: closing.signal }
+  const shared = { rows, findJob, jobSubscribers, clientPresence, onError, closing: closing.signal }
   const videos = createVideos({ ...options, ...shared, webhookOrigins })
   const webhooks = startWebhookDelivery({
     store,
@@ -105,7 +105,7 @@ export async function createVideoService (options: VideoServiceOptions) {
 
   async function closeOnce (): Promise<void> {
     videos.release()
-    registry.stop()
+    jobSubscribers.stop()
     await Promise.all([runner.stop(closeMs), maintenance.stop(), webhooks.close()])
     closing.abort(GatewayError.unavailable('The gateway is shutting down.'))
     await runner.idle(closeMs)

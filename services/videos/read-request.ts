@@ -4,7 +4,7 @@ import { detectMediaType } from '../media/file-types.ts'
 import { GatewayError } from '../shared/errors.ts'
 import type { VideoSize, VideoWish } from '../providers/provider-video.ts'
 import { unknownModel } from '../billing/video-price.ts'
-import { findPictureAddress, maxAddressLength } from './picture-address.ts'
+import { findPictureAddress, maxAddressLength } from './find-picture-address.ts'
 
 const maxPromptLength = 32_000
 const maxPictureBytes = 8 * 1024 * 1024

@@ -5,7 +5,7 @@ import type {
 } from '../providers/provider-video.ts'
 import type { Candidate, ProviderOf } from '../requests/candidates.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
-import { checkSeconds, isShape, refuseParam, toVideoSize } from './request.ts'
+import { checkSeconds, isShape, refuseParam, toVideoSize } from './read-request.ts'
 
 type VideoCandidate = Pick<Candidate<ProviderOf<'video'>>, 'deployment'> & { provider: { videos: VideoProvider } }
 
