@@ -63,14 +63,14 @@ export default fp<VideosOptions>(async (app, { timing = {}, webhookOrigins }) =>
   app.decorateReply('serveVideo', async function (exchange) {
     const { request, raw } = this
     whenClosed(raw, app.load.admit('polls', request.keyLoad))
-    await app.videos.complete(await videoExchange(request, exchange))
+    await app.videos.serve(await videoExchange(request, exchange))
     forgetBody(request)
   })
   app.decorateReply('beginVideo', async function (body) {
     const { request, raw } = this
     const exchange = { ...this.exchange(), body }
-    const { job, headers, answered } = await app.videos.begin(await videoExchange(request, exchange))
-    whenClosed(raw, () => answered(raw.writableFinished && raw.statusCode < 300))
+    const { job, headers, responded } = await app.videos.begin(await videoExchange(request, exchange))
+    whenClosed(raw, () => responded(raw.writableFinished && raw.statusCode < 300))
     this.headers(headers)
     forgetBody(request)
     return job

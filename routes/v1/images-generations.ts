@@ -17,7 +17,7 @@ const imagesGenerations: FastifyPluginAsyncTypebox = async app => {
     }
   }, async (request, reply) => {
     const options = readRetryOptions(request.headers)
-    await app.images.generate({ ...reply.exchange(), ...options, baseUrl: request.baseUrl() })
+    await app.images.serve({ ...reply.exchange(), ...options, baseUrl: request.baseUrl() })
     return reply
   })
 }

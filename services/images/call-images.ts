@@ -15,7 +15,7 @@ const limits: RetryLimits = {
 }
 
 interface CallOptions {
-  hold: RequestReservation
+  reservation: RequestReservation
   /** Aborts the calls; the deadline of the request does so too. */
   signal: AbortSignal
   /** Receives every call that failed, also when another one then succeeds. */
@@ -28,7 +28,7 @@ interface CallOptions {
  */
 export async function callImages (
   { body, requestId, payer, clientRetries, record }: Exchange<ImageGenerationRequest>,
-  plan: Plan<ImageCandidate>, { hold, signal, onFailure }: CallOptions
+  plan: Plan<ImageCandidate>, { reservation, signal, onFailure }: CallOptions
 ): Promise<Attempt<ImageCandidate, GeneratedImages>> {
   const turns = failover<ImageCandidate>({
     plan,
@@ -49,7 +49,7 @@ export async function callImages (
   for await (const turn of turns) {
     const { quote } = turn.candidate
     record.heldNano = quote.maxNano
-    if (!await turn.reserved(hold.reserve(plan.model.id, quote))) continue
+    if (!await turn.reserved(reservation.reserve(plan.model.id, quote))) continue
     const attempt = await turn.call({ call, tokensOf: () => 0 })
     if (attempt !== null) return attempt
   }

@@ -8,18 +8,19 @@ import { convertImage, type Conversion } from './convert-image.ts'
 
 export interface StoredImage { media: StoredMedia, revisedPrompt: string | null }
 
-interface StoreImagesOptions {
+export interface StoreImagesOptions {
   media: MediaStore
   download: Download
   account: string
   /** The provider whose addresses are fetched. */
   provider: string
-  /** What the client asked for explicitly; the image is converted if the provider made something else. */
+  /** The size and format that the request names; the image is converted if the provider made another. */
   conversion: Conversion
   /** Aborted at the deadline of the request, and when the gateway stops. */
   signal: AbortSignal
-  /** Receives the errors of images that were made but cannot be stored. */
+  /** Receives the errors of images that were made but could not be stored. */
   onLost: (error: unknown) => void
+  /** Receives each attempt to store an image that failed and is repeated, and the last one. */
   onCopyFailure: (fault: CopyFault, error: unknown) => void
 }
 

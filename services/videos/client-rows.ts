@@ -5,7 +5,10 @@ import type { LiveJob } from './job.ts'
 import { columns, toJob, type JobRow } from './job-row.ts'
 import { addWebhook, releaseWebhooks } from './webhooks/webhook-rows.ts'
 
-/** Records which clients wait for a job, and which were told its id. Methods throw StoreUnavailable. */
+/**
+ * Creates the statements on the clients of jobs, which wait for them or have received their ids: a short
+ * method each. Methods throw StoreUnavailable.
+ */
 export function createClientRows (store: Store, node: string, clientPresence: ClientPresence) {
   const ids = createJsonIds(store.engine)
 
@@ -25,20 +28,17 @@ export function createClientRows (store: Store, node: string, clientPresence: Cl
 
   return {
     /**
-     * Adds a waiting client. `lost` are the only other clients that the job may have, which have left; null
-     * for a request by its name: the job may have any, and may be delivered. False if it cannot be joined.
+     * Adds a waiting client, in the place of the clients `lost`, which have left. Null for a request with an
+     * Idempotency-Key: the job may have others, and may be delivered. False if the job cannot be joined.
      */
     async claim (id: string, clientId: string, lost: readonly string[] | null): Promise<boolean> {
       return await store.transaction(async queries => {
         // Its client may have received it since it was found.
         const locked = await queries.run(`
           update job set waiter_left_at = waiter_left_at
-          where id = $1 and cancel = 0 and deleted_at is null and ((delivered = 0 and background < 2) or $2 = 1)`, [id, lost === null ? 1 : 0])
-        if (locked === 0) return false
-        const others = lost === null ? [] : await clientPresence.of([id], queries)
-        if (others.some(other => lost?.includes(other.id) !== true)) return false
-        for (const other of others) await clientPresence.remove(queries, other.id)
-        await clientPresence.add(queries, id, clientId)
+          where id = $1 and cancel = 0 and deleted_at is null
+          and ((delivered = 0 and background < 2) or $2 = 1)`, [id, lost === null ? 1 : 0])
+        if (locked === 0 || !await clientPresence.join(queries, id, { clientId, lost })) return false
         await queries.run('update job set waiter_left_at = null where id = $1', [id])
         return true
       })
@@ -52,7 +52,7 @@ export function createClientRows (store: Store, node: string, clientPresence: Cl
       })
     },
 
-    /** Records that a client has received the whole answer. */
+    /** Records that a client has received the whole response. */
     async deliver (id: string, clientId: string): Promise<void> {
       await store.transaction(async queries => {
         await queries.run('update job set delivered = 1 where id = $1', [id])
@@ -60,12 +60,10 @@ export function createClientRows (store: Store, node: string, clientPresence: Cl
       })
     },
 
-    /**
-     * Has a server told how a job ends, at once if it has; false if the job has too many of them already.
-     */
+    /** Adds a webhook to a job, due at once if the job has ended; false if the job has too many already. */
     async addWebhook (id: string, url: string, nowMs: number): Promise<boolean> {
       return await store.transaction(async queries => {
-        // It may end meanwhile.
+        // Locks it: it may end meanwhile.
         await queries.run('update job set waiter_left_at = waiter_left_at where id = $1', [id])
         const row = await queries.get<JobRow>(`select ${columns} from job where id = $1`, [id])
         if (row === undefined) return true
@@ -77,15 +75,16 @@ export function createClientRows (store: Store, node: string, clientPresence: Cl
     },
 
     /** Records that a client will now get the id of its job, which then goes on without waiting clients. */
-    async telling (id: string): Promise<void> {
+    async beginBackground (id: string): Promise<void> {
       await store.run('update job set background = 1 where id = $1 and background = 0', [id])
     },
 
-    /** Records whether that client was told the id; if none was, the job needs a client that waits. */
-    async told (id: string, clientId: string, wasTold: boolean, nowMs: number): Promise<void> {
+    /** Records whether that client has received the id; if no client has, the job needs one that waits. */
+    async endBackground (id: string, clientId: string, isReceived: boolean, nowMs: number): Promise<void> {
       await store.transaction(async queries => {
         await queries.run(`
-          update job set background = $2 where id = $1 and background < $3`, [id, wasTold ? 2 : 0, wasTold ? 3 : 2])
+          update job set background = $2 where id = $1 and background < $3`,
+        [id, isReceived ? 2 : 0, isReceived ? 3 : 2])
         await clientPresence.remove(queries, clientId)
         await markLeft(queries, [id], nowMs)
       })
@@ -113,7 +112,7 @@ export function createClientRows (store: Store, node: string, clientPresence: Cl
         and ((background = 0 and waiter_left_at <= $4) or deleted_at is not null)`, [id, node, fence, leftMs]) === 1
     },
 
-    /** Takes `giveUp` back, but for the name. */
+    /** Takes `giveUp` back, except for the Idempotency-Key. */
     async keep (id: string): Promise<void> {
       await store.run('update job set cancel = 0 where id = $1 and cancel = 2', [id])
     }

@@ -120,9 +120,9 @@ export async function createVideoService (options: VideoServiceOptions) {
   return {
     library: createVideoLibrary(store),
     webhookCounts: webhooks.counts,
-    async complete (exchange: VideoExchange): Promise<void> {
+    async serve (exchange: VideoExchange): Promise<void> {
       checkOpen()
-      await videos.complete(exchange)
+      await videos.serve(exchange)
     },
     async begin (exchange: VideoExchange): Promise<BegunJob> {
       checkOpen()

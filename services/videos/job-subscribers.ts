@@ -1,54 +1,66 @@
 import type { Job } from './job.ts'
 import type { JobRows } from './rows.ts'
 
-/** Called once, when the job has ended. */
-type JobSubscriber = (job: Job) => void
 export type JobSubscribers = ReturnType<typeof createJobSubscribers>
 
+/** Resolves with its job once that has ended; with null if its client leaves before. */
+type Subscriber = PromiseWithResolvers<Job | null>
+
 /**
- * Creates the registry of the clients that wait on this node, whichever node runs their jobs. It polls the
- * database once per `watchMs` for all jobs that this node does not own.
+ * Creates the registry of what waits on this node for jobs to end, whichever node runs them.
+ *
+ *     wait ──▶ waiting ── `ended`: the runner of this node has ended the job ──▶ resolved with the job
+ *                 ├────── `look`: the database has it as ended ────────────────▶ resolved with the job
+ *                 └────── `closed`: its client has left ───────────────────────▶ resolved with null
+ *
+ * `look` runs once per `watchMs` while anything waits, for all jobs that this node does not own.
  */
 export function createJobSubscribers (
-  rows: JobRows, watchMs: number, owns: (id: string) => boolean, onError: (error: unknown) => void
+  rows: Pick<JobRows, 'finished'>, watchMs: number, owns: (id: string) => boolean, onError: (error: unknown) => void
 ) {
-  const waiting = new Map<string, JobSubscriber[]>()
-  let stopped = false
+  const waiting = new Map<string, Set<Subscriber>>()
+  let isStopped = false
   let timer: NodeJS.Timeout | null = null
 
   function watch (): void {
-    if (timer === null && !stopped && waiting.size > 0) timer = setTimeout(look, watchMs).unref()
+    if (timer === null && !isStopped && waiting.size > 0) timer = setTimeout(look, watchMs).unref()
   }
 
-  function look (): void {
+  /** Never rejects. */
+  async function look (): Promise<void> {
     const foreign = [...waiting.keys()].filter(id => !owns(id))
-    const found = foreign.length === 0 ? Promise.resolve([]) : rows.finished(foreign)
-    found.then(jobs => jobs.forEach(ended), onError).finally(() => {
-      timer = null
-      watch()
-    })
+    try {
+      if (foreign.length > 0) for (const job of await rows.finished(foreign)) ended(job)
+    } catch (error) {
+      onError(error)
+    }
+    timer = null
+    watch()
   }
 
   function ended (job: Job): void {
-    const all = waiting.get(job.id)
-    if (all === undefined) return
+    for (const subscriber of waiting.get(job.id) ?? []) subscriber.resolve(job)
     waiting.delete(job.id)
-    for (const waiter of all) waiter(job)
   }
 
   return {
-    add (id: string, waiter: JobSubscriber): void {
-      waiting.set(id, [...waiting.get(id) ?? [], waiter])
+    /** Waits until a job has ended; resolves with null if `closed` resolves before. */
+    async wait (id: string, closed: Promise<void>): Promise<Job | null> {
+      const subscriber: Subscriber = Promise.withResolvers()
+      const same = waiting.get(id) ?? new Set()
+      waiting.set(id, same.add(subscriber))
       watch()
+      closed.then(() => {
+        same.delete(subscriber)
+        if (same.size === 0 && waiting.get(id) === same) waiting.delete(id)
+        subscriber.resolve(null)
+      })
+      return await subscriber.promise
     },
-    remove (id: string, waiter: JobSubscriber): void {
-      const others = waiting.get(id)?.filter(one => one !== waiter) ?? []
-      if (others.length === 0) waiting.delete(id)
-      else waiting.set(id, others)
-    },
+    /** Call when a job has ended on this node. */
     ended,
     stop (): void {
-      stopped = true
+      isStopped = true
       clearTimeout(timer ?? undefined)
     }
   }

@@ -1,12 +1,55 @@
 import type { ChatCompletion } from '../../schemas/openai/chat-completions.ts'
 import type { VideoSettings } from '../config/catalogue/types.ts'
+import { toGatewayError } from '../http/to-gateway-error.ts'
+import type { MediaStore } from '../media/media.ts'
+import type { LongPoll } from '../requests/long-poll.ts'
+import type { RequestRecord } from '../requests/request-record.ts'
 import { GatewayError } from '../shared/errors.ts'
-import { usdFromNano } from '../shared/money.ts'
+import { usdFromNano, usdText } from '../shared/money.ts'
 import { headerText } from '../shared/shown-text.ts'
+import { videoExpired } from './content.ts'
 import type { Job, JobFailure, JobVideo } from './job.ts'
 
 /** A video and an address that a client can open. */
 export interface Shown { video: JobVideo, url: string }
+
+interface ReplyContext {
+  media: Pick<MediaStore, 'get' | 'url'>
+  settings (): Pick<VideoSettings, 'content'>
+  /** Where the client reaches the API. */
+  baseUrl: string
+  record: RequestRecord
+}
+
+/** Replies to a client that waited for a job, now that it has ended: with its videos or its failure. */
+export async function replyVideo (
+  job: Job, poll: LongPoll, { media, settings, baseUrl, record }: ReplyContext
+): Promise<void> {
+  const { provider = null, model: upstreamModel = null } = job.candidates[job.candidate] ?? {}
+  // A repeated request reports the original price; it is not charged again.
+  Object.assign(record, { provider, upstreamModel, costNano: job.delivered ? 0 : job.costNano })
+  if (job.failure !== null) return poll.fail(errorOf(job.failure, job.id))
+  let shown: Shown[]
+  try {
+    shown = await Promise.all(job.videos.map(async video => {
+      return { video, url: await urlOf(video, baseUrl, media) }
+    }))
+  } catch (error) {
+    return poll.fail(toGatewayError(error))
+  }
+  poll.succeed(completionOf(job, shown, settings().content), {
+    ...jobHeaders(job), 'x-tollgate-cost': usdText(job.costNano ?? 0)
+  })
+}
+
+async function urlOf (
+  { media: id, url }: JobVideo, baseUrl: string, media: ReplyContext['media']
+): Promise<string> {
+  const stored = id === null ? undefined : await media.get(id)
+  if (stored !== undefined) return media.url(stored, baseUrl)
+  if (url !== null) return url
+  throw videoExpired()
+}
 
 /** The completion of a succeeded job: one address a line in `content`, and the details in `videos`. */
 export function completionOf (
@@ -59,8 +102,8 @@ export function stillRunning (id: string): GatewayError {
 }
 
 /**
- * The failure of a job as the first answer: with its own status. It stays the same however often it is asked
- * for.
+ * The failure of a job as a response with its status, before 200 was sent. Every repeated request gets the
+ * same.
  */
 export function errorOf ({ status, type, message, param, code }: JobFailure, jobId: string): GatewayError {
   return new GatewayError(status, type, message,
@@ -98,7 +141,7 @@ const written: Readonly<Record<VideoSettings['content'], (url: string) => string
   html: url => `<video src="${url.replaceAll('&', '&amp;')}" controls></video>`
 }
 
-/** The headers of an answer about a job. */
+/** The headers of a response about a job. */
 export function jobHeaders ({ id, model, candidates, candidate }: Job): Record<string, string> {
   const { provider = '', model: upstreamModel = '' } = candidates[candidate] ?? {}
   return {

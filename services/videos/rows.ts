@@ -11,7 +11,7 @@ export type JobRows = ReturnType<typeof createJobRows>
 
 const maxAdopted = 500
 
-/** Writes the statements on jobs for one node. Methods throw StoreUnavailable. */
+/** Creates the statements on jobs for one node: a short method each. Methods throw StoreUnavailable. */
 export function createJobRows (store: Store, node: string, clientPresence: ClientPresence) {
   const ids = createJsonIds(store.engine)
   const skipLocked = store.engine === 'postgres' ? 'for update skip locked' : ''
@@ -47,9 +47,9 @@ export function createJobRows (store: Store, node: string, clientPresence: Clien
     },
 
     /**
-     * Undelivered jobs of a key without an Idempotency-Key and with the same content, whose id no client
-     * knows, created since a time or succeeded and not expired; the oldest first. The `+` before the order's
-     * column keeps SQLite from walking all jobs.
+     * Undelivered jobs of a key without an Idempotency-Key and with the same content, whose id no client has
+     * received, created since a time or succeeded and not expired; the oldest first. The `+` before the
+     * order's column keeps SQLite from walking all jobs.
      */
     async alike (
       apiKey: string, bodyHash: string, { sinceMs, nowMs }: Record<'sinceMs' | 'nowMs', number>
@@ -79,7 +79,7 @@ export function createJobRows (store: Store, node: string, clientPresence: Clien
       [id, node, fence, ...Object.values(set)]) === 1
     },
 
-    /** Nodes that own jobs or on which clients wait, and this one. A job goes on without these requests. */
+    /** The nodes that own jobs or on which clients wait, and this one. */
     async owners (): Promise<OtherNode[]> {
       return await store.all(`
         select id, epoch, heartbeat_at as "heartbeatAt", now_ms() - heartbeat_at as "silentMs", 0 as "requestMs"
@@ -89,8 +89,7 @@ export function createJobRows (store: Store, node: string, clientPresence: Clien
     },
 
     /**
-     * Takes over jobs that nobody owns, or one of these nodes; some hundreds at most. For the sign see
-     * `alike`.
+     * Takes over jobs without an owner or of these nodes; at most `maxAdopted`. For the `+` see `alike`.
      */
     async adopt (dead: readonly string[]): Promise<Job[]> {
       const rows = await store.all<JobRow>(`
@@ -102,7 +101,7 @@ export function createJobRows (store: Store, node: string, clientPresence: Clien
       return rows.map(toJob)
     },
 
-    /** Leaves those of these jobs that are submitted to other nodes; returns their ids. */
+    /** Leaves the submitted ones of these jobs to other nodes; returns their ids. */
     async handOver (list: readonly string[]): Promise<string[]> {
       const rows = await store.all<{ id: string }>(`
         update job set owner = null
@@ -111,7 +110,7 @@ export function createJobRows (store: Store, node: string, clientPresence: Clien
       return rows.map(({ id }) => id)
     },
 
-    /** Takes over those of these jobs that no node owns. */
+    /** Takes over those of these jobs that have no owner. */
     async takeBack (list: readonly string[]): Promise<Job[]> {
       const rows = await store.all<JobRow>(`
         update job set owner = $2, fence = fence + 1

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { createGenerationRows, type Made } from '../../../services/images/generation-rows.ts'
+import { createGenerationRows } from '../../../services/images/generation-rows.ts'
+import type { Made } from '../../../services/images/generation.ts'
 import { GatewayError } from '../../../services/shared/errors.ts'
 import { insertMedia, selectMedia } from '../../../services/media/rows.ts'
 import { createClientPresence } from '../../../services/requests/joins/client-presence.ts'

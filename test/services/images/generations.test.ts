@@ -1,6 +1,7 @@
 import t, { type Test } from 'tap'
+import type { BegunGeneration } from '../../../services/images/begun-generation.ts'
 import { createGenerations } from '../../../services/images/generations.ts'
-import type { Made } from '../../../services/images/generation-rows.ts'
+import type { Made } from '../../../services/images/generation.ts'
 import { checkLedger } from '../../../services/billing/ledger/check/check-books.ts'
 import { GatewayError } from '../../../services/shared/errors.ts'
 import { StoreUnavailable, type Store } from '../../../services/store/store.ts'
@@ -38,6 +39,19 @@ function nodesOn (t: Test, store: Store, isDraining = () => false) {
   }
 }
 
+/** Does the work of the request that has begun a generation; the generation fails with it. */
+async function making (
+  begun: BegunGeneration | null, work: (generation: BegunGeneration) => Promise<void>
+): Promise<void> {
+  if (begun === null) throw new TypeError('The request has joined another one.')
+  try {
+    await work(begun)
+  } catch (error) {
+    await begun.fail(error)
+    throw error
+  }
+}
+
 async function beat (store: Store, node: string, silentMs: number): Promise<void> {
   await store.run(`
     insert into node (id, epoch, heartbeat_at) values ($1, 1, now_ms() - cast($2 as bigint))
@@ -49,19 +63,19 @@ forEachEngine(t, 'a node that was frozen before it recorded its images does not 
   const start = nodesOn(t, store)
   const [one, other, third] = [start('one'), start('other'), start('third')]
   const thawed = Promise.withResolvers<void>()
-  const { id } = await one.find(order, one.clientPresence.acquire())
-  t.match(await one.find(order, one.clientPresence.acquire()), { id, isNew: false })
+  const { id, begun } = await one.find(order, one.enter())
+  t.match(await one.find(order, one.enter()), { id, begun: null })
   let isRecorded = false
-  const running = one.run(id, async steps => {
-    await thawed.promise
-    await steps.record(made)
-    isRecorded = true
-    return made
+  const running = thawed.promise.then(async () => {
+    await making(begun, async generation => {
+      await generation.record(made)
+      isRecorded = true
+    })
   })
   await beat(store, 'one', takeoverMs + 1)
   t.teardown(() => thawed.resolve())
   for (const node of [other, third]) {
-    t.match(await node.find(order, node.clientPresence.acquire()), { id, isNew: false })
+    t.match(await node.find(order, node.enter()), { id, begun: null })
   }
   const waits = await Promise.allSettled([other, third].map(node => node.wait(id, signal)))
   t.match(waits, [{ value: null }, { value: null }], 'all that wait for it begin again')
@@ -89,27 +103,26 @@ for (const [moment, { isKept, isFree }] of Object.entries(moments)) {
     const { ledger } = startLedger(t, await open(), { options: { flushMs: 60_000 } })
     const start = nodesOn(t, store)
     const [one, other] = [start('one'), start('other')]
-    const { id } = await one.find(order, one.clientPresence.acquire())
+    const { id, begun } = await one.find(order, one.enter())
     const recorded = Promise.withResolvers<void>()
-    const running = one.run(id, async steps => {
+    const running = making(begun, async generation => {
       const held = await ledger.reserve(reservation(heldNano, { id: hold.id }))
-      await steps.record({ ...made, costNano: price, booking })
+      await generation.record({ ...made, costNano: price, booking })
       const booked = held.settle(posting(price))
       recorded.resolve()
-      await steps.charge(booked)
-      return made
+      await generation.settle(booked)
     })
     running.catch(() => {})
     await recorded.promise
     await beat(store, 'one', takeoverMs + 1)
     if (isKept) await ledger.flush()
-    await other.find(order, other.clientPresence.acquire())
+    await other.find(order, other.enter())
     const found = await other.wait(id, signal)
     await ledger.flush()
     const entries = await store.all('select kind, amount, reason from entry where ref = $1', ['req'])
     if (isKept) {
       t.match(found, { costNano: price })
-      t.equal(await running, made)
+      await running
       t.match(entries, [{ kind: 'usage', amount: price, reason: null }])
     } else {
       t.equal(found, null)
@@ -129,7 +142,7 @@ t.test('a generation that is given up in the midst of its charge is not charged'
   await createBooks(store, { acme: 1000 })
   const start = nodesOn(t, store)
   const [one, other] = [start('one'), start('other')]
-  const { id } = await one.find(order, one.clientPresence.acquire())
+  const { id, begun } = await one.find(order, one.enter())
   const frozen = await open()
   let found: Made | null | undefined
   const { ledger } = startLedger(t, {
@@ -141,13 +154,12 @@ t.test('a generation that is given up in the midst of its charge is not charged'
       return await frozen.get(sql, params)
     }
   } as Store)
-  await other.find(order, other.clientPresence.acquire())
+  await other.find(order, other.enter())
   await beat(store, 'one', takeoverMs + 1)
-  const running = one.run(id, async steps => {
+  const running = making(begun, async generation => {
     const held = await ledger.reserve(reservation(100, { id: hold.id }))
-    await steps.record(made)
-    await steps.charge(held.settle(posting(price)))
-    return made
+    await generation.record(made)
+    await generation.settle(held.settle(posting(price)))
   })
   await t.rejects(running, { code: 'generation_lost' })
   t.equal(found, null)
@@ -160,12 +172,11 @@ t.test('a generation that is given up in the midst of its charge is not charged'
 forEachEngine(t, 'images that could not be recorded are not charged', async (t, { open }) => {
   const store = await open()
   const one = nodesOn(t, { ...store, run: async () => { throw new Error('rejected') } } as Store)('one')
-  const { id } = await one.find(order, one.clientPresence.acquire())
+  const { begun } = await one.find(order, one.enter())
   let isRecorded = false
-  await t.rejects(one.run(id, async steps => {
-    await steps.record(made)
+  await t.rejects(making(begun, async generation => {
+    await generation.record(made)
     isRecorded = true
-    return made
   }), { message: 'rejected' })
   t.equal(isRecorded, false)
 })
@@ -181,22 +192,26 @@ forEachEngine(t, 'a name whose generation was begun without an answer of the dat
       return result
     }
   } as Store)('one')
-  await t.rejects(one.find(order, one.clientPresence.acquire()), StoreUnavailable)
+  await t.rejects(one.find(order, one.enter()), StoreUnavailable)
   breaks = false
-  const { id, isNew } = await one.find(order, one.clientPresence.acquire())
-  t.equal(isNew, false)
+  const { id, begun } = await one.find(order, one.enter())
+  t.equal(begun, null)
   t.equal(await one.wait(id, AbortSignal.timeout(3_000)), null)
-  t.match(await one.find(order, one.clientPresence.acquire()), { isNew: true })
+  const again = await one.find(order, one.enter())
+  t.ok(again.begun)
+  await again.begun?.fail(GatewayError.unavailable('ended'))
 })
 
 forEachEngine(t, 'a client whose generation was lost waits for its next one', async (t, { open }) => {
   const store = await open()
   const one = nodesOn(t, store)('one')
-  const clientId = one.clientPresence.acquire()
-  const first = await one.find(order, clientId)
-  await one.run(first.id, async () => { throw GatewayError.unavailable('lost') }).catch(() => {})
-  const { id } = await one.find(order, clientId)
-  t.match(await one.clientPresence.of([id]), [{ id: clientId, work: id }])
+  const client = one.enter()
+  const first = await one.find(order, client)
+  await first.begun?.fail(GatewayError.unavailable('lost'))
+  const { id, begun } = await one.find(order, client)
+  t.not(id, first.id)
+  t.match(await one.clientPresence.of([id]), [{ id: client.id, work: id }])
+  await begun?.fail(GatewayError.unavailable('ended'))
 })
 
 forEachEngine(t, 'a node that drains passes on a refusal, and counts as lost for its own failures', async (t, { open }) => {
@@ -206,8 +221,8 @@ forEachEngine(t, 'a node that drains passes on a refusal, and counts as lost for
   await beat(store, 'one', 0)
   const failing = async (key: string, error: GatewayError) => {
     const named = { ...order, identity: { ...order.identity, key } }
-    const { id } = await one.find(named, one.clientPresence.acquire())
-    await t.rejects(one.run(id, () => Promise.reject(error)), error)
+    const { id, begun } = await one.find(named, one.enter())
+    await begun?.fail(error)
     return id
   }
   const refused = await failing('refused', GatewayError.invalidRequest('A picture of what?'))

@@ -6,7 +6,7 @@ import type { Test } from 'tap'
 import type { ChatCompletion } from '../../../schemas/openai/chat-completions.ts'
 import { videoDefaults } from '../../../services/config/defaults.ts'
 import { createRequestRecord } from '../../../services/requests/request-record.ts'
-import { startLongPoll, type LongPoll } from '../../../services/requests/long-poll.ts'
+import { LongPoll } from '../../../services/requests/long-poll.ts'
 import { failureOf, stillRunning } from '../../../services/videos/reply-video.ts'
 
 /** What a client reads to the end of the connection, when its long poll is ended after `beats` spaces. */
@@ -15,7 +15,7 @@ async function read (
 ): Promise<{ head: string, body: string, isDelivered: boolean }> {
   const ended = Promise.withResolvers<boolean>()
   const server = createServer((_request, raw) => {
-    const held = startLongPoll({
+    const held = new LongPoll({
       response: {
         raw,
         send () {},
@@ -29,8 +29,7 @@ async function read (
       record: createRequestRecord(),
       stillRunning: () => stillRunning('job_1'),
       failureBody: error => failureOf({ id: 'job_1', model: 'film', createdAt: 0 }, error),
-      onLeave: async () => {},
-      onEnd: ended.resolve
+      client: { leave: async () => ended.resolve(false), receive: async () => ended.resolve(true) }
     })
     afterSpaces(raw, beats, () => answer(held))
   })

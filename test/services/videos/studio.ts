@@ -214,7 +214,7 @@ async function listen (service: VideoService) {
       const answer = toGatewayError(error)
       raw.writeHead(answer.status, answer.headers).end(JSON.stringify(answer.toBody()))
     }
-    service.complete({
+    service.serve({
       ...readRetryOptions(exchange.headers),
       body: JSON.parse(Buffer.concat(pieces).toString()),
       payer: { key: textOf(exchange.headers['x-key']) ?? 'key', chain: [textOf(exchange.headers['x-account']) ?? 'paying'] },

@@ -1,0 +1,55 @@
+import { retry } from '../shared/timers.ts'
+import { StoreUnavailable } from '../store/store.ts'
+
+export type StoreWrites = ReturnType<typeof createStoreWrites>
+
+const firstPauseMs = 50
+const longestPauseMs = 2_000
+
+/**
+ * Creates the writes of one node, which are repeated while the database is away, until `close`: without its
+ * database a node would never stop. `onError` receives the failures of `write`.
+ */
+export function createStoreWrites (onError: (error: unknown) => void) {
+  const pending = new Set<Promise<unknown>>()
+  const closing = Promise.withResolvers<void>()
+  let isClosed = false
+
+  /** Throws the error that is no outage, or StoreUnavailable once this is closed. */
+  async function insist<Result> (work: () => Promise<Result>): Promise<Result> {
+    const done = retry(work, (error, attempts) => {
+      if (isClosed || !(error instanceof StoreUnavailable)) throw error
+      return Math.min(longestPauseMs, firstPauseMs * 2 ** attempts)
+    })
+    pending.add(done)
+    try {
+      return await done
+    } finally {
+      pending.delete(done)
+    }
+  }
+
+  /** As `insist`, but resolves with undefined for what failed for good. */
+  async function write<Result> (work: () => Promise<Result>): Promise<Result | undefined> {
+    try {
+      return await insist(work)
+    } catch (error) {
+      onError(error)
+      return undefined
+    }
+  }
+
+  return {
+    insist,
+    write,
+    get isClosed (): boolean { return isClosed },
+    /** Resolves at `close`. */
+    closing: closing.promise,
+    close (): void {
+      isClosed = true
+      closing.resolve()
+    },
+    /** Resolves when no write is pending. */
+    async idle (): Promise<void> { await Promise.allSettled(pending) }
+  }
+}
