@@ -16,7 +16,7 @@ import { isLive, type FaultyParty, type Job } from './job.ts'
 import { retryWrite } from './runner/retry-write.ts'
 import { createJobRows } from './rows.ts'
 import { createVideoLibrary } from './library.ts'
-import { createRunner } from './runner/runner.ts'
+import { Runner } from './runner/runner.ts'
 import type { Models } from '../models/models.ts'
 import { createClientPresence } from '../requests/joins/client-presence.ts'
 import { startMaintenance } from './runner/maintenance.ts'
@@ -73,11 +73,14 @@ export async function createVideoService (options: VideoServiceOptions) {
     provider: id => options.catalogue.provider(id)?.videos
   }
   const onError = (err: unknown): void => log.error({ err }, 'a job could not be written')
-  const runner = createRunner(context, () => maintenance.isFenced(), job => {
-    options.onEnd?.(job)
-    jobSubscribers.ended(job)
+  const runner = new Runner(context, {
+    isFenced: () => maintenance.isFenced(),
+    onEnd (job) {
+      options.onEnd?.(job)
+      jobSubscribers.ended(job)
+    }
   })
-  const jobSubscribers = createJobSubscribers(rows, timing.watchMs, runner.owns, onError)
+  const jobSubscribers = createJobSubscribers(rows, timing.watchMs, id => runner.owns(id), onError)
   const lease = { leaseMs: takeoverMs, marginMs: 0 }
   const liveness = await createNodeLiveness(store, lease, () => performance.now())
   const maintenance = startMaintenance(context, { node, takeoverMs, liveness, runner, clientPresence })

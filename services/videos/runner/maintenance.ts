@@ -19,8 +19,8 @@ const pruneEveryMs = 3_600_000
 const checksPerTakeover = 8
 
 /**
- * Adopts the jobs of dead nodes and those that draining and closing nodes left, cancels and prunes; while it
- * drains, leaves its own. The heartbeats themselves are written by the ledger.
+ * Adopts the jobs of dead nodes and those that draining and closing nodes left, cancels and prunes. A
+ * draining node leaves its jobs instead. The ledger writes the heartbeats.
  */
 export function startMaintenance (
   context: RunnerContext, { node, takeoverMs, liveness, runner, clientPresence }: MaintenanceOptions
@@ -28,16 +28,16 @@ export function startMaintenance (
   const { store, rows, log, timing } = context
   const handOver = createHandOver(context, runner, takeoverMs / 3)
   let draining = false
-  let own = { heartbeatAt: -1, seenMs: performance.now() }
+  let lastBeat = { heartbeatAt: -1, seenMs: performance.now() }
   let prunedMs = -Infinity
   let wasFenced = false
 
   async function check (): Promise<void> {
-    const askedMs = performance.now()
+    const readMs = performance.now()
     const owners = await rows.owners()
     const self = owners.find(({ id }) => id === node)
-    if (self !== undefined && self.heartbeatAt !== own.heartbeatAt) {
-      own = { heartbeatAt: self.heartbeatAt, seenMs: askedMs }
+    if (self !== undefined && self.heartbeatAt !== lastBeat.heartbeatAt) {
+      lastBeat = { heartbeatAt: self.heartbeatAt, seenMs: readMs }
     }
     if (isFenced()) {
       wasFenced = true
@@ -49,7 +49,7 @@ export function startMaintenance (
     const dead = owners.filter(other => other.id !== node && liveness.isDead(other)).map(({ id }) => id)
     if (dead.length > 0) await rows.forgetWaiters(dead, store.clock())
     if (draining && await rows.hasPeers(takeoverMs)) await handOver()
-    else await adopt(dead)
+    else await adoptJobs(context, runner, dead)
     runner.cancel(await rows.cancelled())
     runner.abandon(await rows.deleted())
     if (performance.now() - prunedMs < pruneEveryMs) return
@@ -57,30 +57,20 @@ export function startMaintenance (
     await rows.prune(store.clock() - timing.historyMs)
   }
 
-  async function adopt (dead: readonly string[]): Promise<void> {
-    let jobs = await rows.adopt(dead)
-    while (jobs.length > 0) {
-      for (const job of jobs) runner.add(job)
-      log.info({ jobs: jobs.length, from: dead }, 'jobs were taken over')
-      jobs = await rows.adopt(dead)
-    }
-  }
-
   /** Whether this node's heartbeat is overdue, so that other nodes may have taken its jobs over. */
   function isFenced (): boolean {
-    return performance.now() - own.seenMs > takeoverMs * 2 / 3
+    return performance.now() - lastBeat.seenMs > takeoverMs * 2 / 3
   }
 
   function onError (err: unknown): void {
-    const level = err instanceof StoreUnavailable ? 'warn' : 'error'
-    log[level]({ err }, 'the jobs of other nodes could not be checked')
+    log[err instanceof StoreUnavailable ? 'warn' : 'error']({ err }, 'the jobs of other nodes could not be checked')
   }
 
   const start = () => periodically(() => takeoverMs / checksPerTakeover, check, onError, { firstMs: 0 })
   let [checks, stopped] = [start(), false]
   return {
     isFenced,
-    /** From now on leaves its jobs to other nodes, while there are any. */
+    /** Leaves the jobs of this node to other nodes from now on, while there are any. */
     async drain (): Promise<void> {
       draining = true
       await checks.stop()
@@ -90,5 +80,15 @@ export function startMaintenance (
       stopped = true
       await checks.stop()
     }
+  }
+}
+
+/** Takes over the jobs of dead nodes and those without an owner. */
+async function adoptJobs (
+  { rows, log }: RunnerContext, runner: Pick<Runner, 'add'>, dead: readonly string[]
+): Promise<void> {
+  for (let jobs = await rows.adopt(dead); jobs.length > 0; jobs = await rows.adopt(dead)) {
+    for (const job of jobs) runner.add(job)
+    log.info({ jobs: jobs.length, from: dead }, 'jobs were taken over')
   }
 }
