@@ -18,9 +18,9 @@ declare module 'fastify' {
   }
 
   interface FastifyReply {
-    /** Answers a request for a video, whose body was validated, by a long poll. */
+    /** Serves a validated request for a video by a long poll. */
     serveVideo (exchange: Exchange<ChatCompletionRequest>): Promise<void>
-    /** Finds or creates the job for such a body, to be answered with at once. */
+    /** Finds or begins the job for such a body, for an immediate response. */
     beginVideo (body: ChatCompletionRequest): Promise<Job>
   }
 }
@@ -88,7 +88,7 @@ export default fp<VideosOptions>(async (app, { timing = {}, webhookOrigins }) =>
 async function videoExchange (
   request: FastifyRequest, exchange: Exchange<ChatCompletionRequest>
 ): Promise<VideoExchange> {
-  // Its pictures are read and hashed in a turn of their own: parsing them has taken long enough.
+  // Parsing has taken long: read and hash the pictures in another turn of the event loop.
   if (request.bodyBytes > largeBytes) await turn()
   return { ...exchange, ...readRetryOptions(request.headers), baseUrl: request.baseUrl() }
 }

@@ -40,7 +40,7 @@ const videoContent: FastifyPluginAsyncTypebox = async app => {
     const found = stored === null ? undefined : await media.get(stored)
     if (found === undefined) throw videoExpired()
     const result = mediaResponse(found, headers, store.clock())
-    // The key decides who may have it, so no shared cache may keep it.
+    // The key decides who may fetch it, so no shared cache may keep it.
     const cacheControl = String(result.headers['cache-control']).replace('public', 'private')
     reply.code(result.status).headers({ ...result.headers, 'cache-control': cacheControl })
     if (result.status === 304) return reply.send(undefined)

@@ -5,7 +5,7 @@ import { videoFormToJson } from '../../services/apis/videos/form.ts'
 import { inVideoFields, videoToChat } from '../../services/apis/videos/to-chat-request.ts'
 import { toVideoObject } from '../../services/apis/videos/to-video-object.ts'
 
-/** `POST /videos`: starts a video and answers at once. */
+/** `POST /videos`: starts a video and responds at once. */
 const createVideo: FastifyPluginAsyncTypebox = async app => {
   app.takeForms(app, videoFormToJson)
 

@@ -9,7 +9,7 @@ import type { RequestReservation } from '../requests/request-reservation.ts'
 import { setCandidate } from '../requests/request-record.ts'
 import type { ImageCandidate } from './plan-images.ts'
 
-/** Each deployment is called once, and no second one after a call that may have made images already. */
+/** Calls each deployment once, and no other after a call that may have made images already. */
 const limits: RetryLimits = {
   retries: 0, backoffMs: 0, maxRetryAfterMs: 0, retryUnsure: false, hedgeAfterMs: null
 }
@@ -18,7 +18,7 @@ interface CallOptions {
   reservation: RequestReservation
   /** Aborts the calls; the deadline of the request does so too. */
   signal: AbortSignal
-  /** Receives every call that failed, also when another one then succeeds. */
+  /** Receives every failed call, also if another one then succeeds. */
   onFailure: (requestId: string, candidate: Candidate, error: UpstreamError) => void
 }
 

@@ -12,8 +12,8 @@ export interface Conversion {
 }
 
 /**
- * Gives an image the size and format that were asked for, for providers that know only ratios or formats of
- * their own. Returns the same bytes if they are right already. Throws MediaRejected for what is no image.
+ * Converts an image to the size and format of the request, for providers that offer only some. Returns the
+ * same bytes if they are right already. Throws MediaRejected for bytes that are not an image.
  */
 export async function convertImage (
   bytes: Uint8Array, { size, format, compression }: Conversion

@@ -10,7 +10,7 @@ import { mediaOf, type Made } from './generation.ts'
 export function createGenerationEnds (store: Store) {
   const holds = createJobHolds(store.engine)
   return {
-    /** Records what was made, which is not charged yet. False if another node has ended the generation. */
+    /** Records what was made, before its charge. False if another node has ended the generation. */
     async record (id: string, made: Made): Promise<boolean> {
       return await store.run(`
         update generation set result = $2 where id = $1 and state = 'running'`, [id, JSON.stringify(made)]) === 1
@@ -30,7 +30,7 @@ export function createGenerationEnds (store: Store) {
 
     /**
      * Ends a generation whose node is silent: it is kept until `expiresAt` if it was charged, else it fails.
-     * Then what was recorded is booked to suspense, so that its node cannot charge it later. Returns those
+     * If it fails, its charge is booked to suspense, so that its node cannot charge it later. Returns those
      * entries.
      */
     async endLost (

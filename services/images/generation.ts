@@ -1,6 +1,6 @@
 import type { Booking } from '../billing/ledger/hold/job-holds.ts'
 import type { GeneratedImages } from '../providers/provider-image.ts'
-import type { KnownWork } from '../requests/joins/joinable.ts'
+import type { JoinableWork } from '../requests/joins/joinable.ts'
 import type { GatewayError } from '../shared/errors.ts'
 
 /** What a generation has made, as every client that waits for it may get it. */
@@ -19,7 +19,7 @@ export interface Made {
 }
 
 /** A generation as stored. Times are ms since 1970. */
-export interface Generation extends KnownWork {
+export interface Generation extends JoinableWork {
   state: 'running' | 'succeeded' | 'failed'
   owner: string
   /** How long the heartbeat of its node is overdue, in ms; null if there is no such node. */

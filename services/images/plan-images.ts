@@ -11,8 +11,8 @@ import { checkRequest } from './check-request.ts'
 export interface ImageCandidate extends Candidate<ProviderOf<'image'>> { wanted: ImageOptions, quote: ImageQuote }
 
 /**
- * Plans a request for images. Deployments that cannot make what is asked for, or have no price, are left out;
- * throws the first refusal (GatewayError 400) when none is left, and what `planFor` throws.
+ * Plans a request for images. Leaves out the deployments that cannot make them or have no price; throws the
+ * first refusal (GatewayError 400) when none is left. Throws as `planFor`.
  */
 export function planImages (
   request: ImageGenerationRequest, mayUse: (model: string) => boolean, catalogue: Catalogue

@@ -69,7 +69,7 @@ async function storedImage (
 
 const nowS = (): number => Math.floor(Date.now() / 1000)
 
-// Clients with types of their own know these values and no others.
+// Typed clients accept only these values.
 const sizes = ['1024x1024', '1024x1536', '1536x1024'] as const
 const formats = ['png', 'webp', 'jpeg'] as const
 const qualities = ['low', 'medium', 'high', 'xhigh', 'max'] as const

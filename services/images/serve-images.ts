@@ -37,7 +37,7 @@ interface ImagesOptions extends Pick<StoreImagesOptions, 'download' | 'onLost' |
   generations: Generations
   /** Receives images whose client had disconnected. */
   onLate: (record: RequestRecord, requestId: string) => void
-  /** Receives every call that failed, also when another one then succeeds. */
+  /** Receives every failed call, also if another one then succeeds. */
   onFailure: (requestId: string, candidate: Candidate, error: UpstreamError) => void
 }
 

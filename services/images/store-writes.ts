@@ -15,7 +15,7 @@ export function createStoreWrites (onError: (error: unknown) => void) {
   const closing = Promise.withResolvers<void>()
   let isClosed = false
 
-  /** Throws the error that is no outage, or StoreUnavailable once this is closed. */
+  /** Throws any error that is not an outage, and StoreUnavailable once this is closed. */
   async function insist<Result> (work: () => Promise<Result>): Promise<Result> {
     const done = retry(work, (error, attempts) => {
       if (isClosed || !(error instanceof StoreUnavailable)) throw error
@@ -29,7 +29,7 @@ export function createStoreWrites (onError: (error: unknown) => void) {
     }
   }
 
-  /** As `insist`, but resolves with undefined for what failed for good. */
+  /** As `insist`, but resolves with undefined if it fails. */
   async function write<Result> (work: () => Promise<Result>): Promise<Result | undefined> {
     try {
       return await insist(work)

@@ -8,7 +8,7 @@ export interface ByteRange { start: number, end: number }
  * half a minute.
  */
 export interface BlobStore {
-  /** Whether every node sees the same blobs. If not, each node deletes its own orphans. */
+  /** Whether every node sees the same blobs. If not, each node deletes the orphans that it sees. */
   readonly shared: boolean
   /** A local folder for uploads that are not complete; created on the first call. */
   tempFolder (): Promise<string>
@@ -27,7 +27,7 @@ export interface BlobStore {
   listOlderThan (timeMs: number): AsyncIterable<string[]>
   /** Deletes temporary files that a crash has left behind. */
   deleteStaleTempFiles (olderThanMs: number): Promise<void>
-  /** Aborts what is still under way. */
+  /** Aborts all running operations. */
   close (): Promise<void>
 }
 

@@ -3,7 +3,7 @@ import { MediaRejected } from './errors.ts'
 
 /**
  * What the copy of a result failed by: `dead`, an address without an image or video; `lagging`, a provider
- * that may answer later; `store`, the gateway itself.
+ * that may respond later; `store`, the gateway itself.
  */
 export type CopyFault = 'store' | 'dead' | 'lagging' | 'too large'
 

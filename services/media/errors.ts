@@ -21,7 +21,7 @@ export class BlobMissing extends Error {
   }
 }
 
-/** The blob store failed, is full or does not answer; clients get a 503. */
+/** The blob store failed, is full or does not respond; clients get a 503. */
 export class MediaUnavailable extends Error {
   constructor (cause: unknown) {
     super('The media store is unavailable.', { cause })

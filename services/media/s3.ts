@@ -18,7 +18,7 @@ interface S3Options extends S3Location {
   limits?: Partial<S3Limits>
 }
 
-/** In ms: how long an upload may stand still, or an answer not begin; and how long an upload may take. */
+/** In ms: how long an upload may stall or a response not begin; and how long an upload may take. */
 interface S3Limits { idleMs: number, totalMs: number }
 
 const defaultLimits: S3Limits = { idleMs: silenceMs, totalMs: 600_000 }
@@ -32,7 +32,10 @@ const closeMs = 5_000
 
 const quiet = { trace: () => {}, debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
-/** Stores blobs in an S3-compatible bucket; uploads are first written to the system's temp folder. */
+/**
+ * Stores blobs in an S3-compatible bucket; uploads are first written to the system's temp folder. A method an
+ * operation, each with its time limit.
+ */
 export function createS3BlobStore (options: S3Options): BlobStore {
   const { bucket, prefix } = options
   const { idleMs, totalMs } = { ...defaultLimits, ...options.limits }
@@ -40,7 +43,7 @@ export function createS3BlobStore (options: S3Options): BlobStore {
   const closing = new AbortController()
   let folder: Promise<string> | undefined
 
-  /** Sends a request that must be answered within `idleMs`, with all its retries. */
+  /** Sends a request whose response must begin within `idleMs`, with all its retries. */
   async function ask<Answer> (send: (abortSignal: AbortSignal) => Promise<Answer>): Promise<Answer> {
     const late = new AbortController()
     const timer = setTimeout(() => late.abort(silent(idleMs)), idleMs)
@@ -99,7 +102,7 @@ export function createS3BlobStore (options: S3Options): BlobStore {
         const command = new GetObjectCommand({ Bucket: bucket, Key: prefix + key, Range })
         const { Body } = await ask(abortSignal => client.send(command, { abortSignal }))
         if (Body instanceof Readable) return readWithin(Body, idleMs)
-        throw new Error('The answer has no body.')
+        throw new Error('The response has no body.')
       } catch (error) {
         throw isNotFound(error) ? new BlobMissing(key, error) : new MediaUnavailable(error)
       }
@@ -170,8 +173,8 @@ function watchProgress (progress: () => number, idleMs: number): { stalled: Abor
 }
 
 /**
- * Retries with exponential backoff: the SDK does not retry a request whose body is a stream. What was
- * refused, aborted or silent is not retried here; the caller may do so later.
+ * Retries with exponential backoff: the SDK does not retry a request whose body is a stream. Does not retry
+ * a refusal, an abort or a silent bucket; the caller may do so later.
  */
 async function withRetries (send: () => Promise<void>, signal: AbortSignal): Promise<void> {
   await retry(send, (error, attempts) => {

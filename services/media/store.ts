@@ -52,7 +52,7 @@ export function createMediaStore (
       },
       async discard () {
         await asMediaUnavailable(rm(file.path, { force: true })).catch(() => {})
-        // The insert may have been committed without its answer arriving.
+        // The insert may have been committed although the connection broke.
         if (createdAt !== null && !isStored) await expireMedia(store, [id], clock()).catch(() => {})
       }
     }

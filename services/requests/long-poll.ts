@@ -9,10 +9,10 @@ interface LongPollOptions {
   response: LongPollResponse
   headers: Record<string, string>
   settings: Pick<VideoSettings, 'heartbeat' | 'heartbeatAfterMs' | 'heartbeatEveryMs' | 'maxHoldMs'>
-  /** The client's own timeout; null if unknown. */
+  /** The timeout of the client; null if it does not state one. */
   clientTimeoutMs: number | null
   record: RequestRecord
-  /** How its wait ends is recorded here; before the client is asked to come back, that it has left. */
+  /** Records how the wait ends; that the client leaves, before it is sent away. */
   client: WaitingClient
   /** The error for a client that waited for the longest hold, but whose work goes on. */
   stillRunning (): GatewayError
@@ -43,7 +43,7 @@ const graceMs = 5_000
  *       ├── giveUp, drop ──────────────┬──▶ part ─── closed ──▶ the client has left
  *       └── maxHoldMs, release ──▶ leaving ──▲
  *
- * `silent` sends nothing, so that an early error has its own status; `beating` sends 200 and a space from
+ * `silent` sends nothing, so that an early error keeps its status; `beating` sends 200 and a space from
  * time to time (JSON may begin and end with spaces), so that idle timeouts of proxies and clients do not
  * fire. `leaving` waits until it is recorded that the client leaves, unless the result comes first. A client
  * that disconnects in any state has left.

@@ -54,7 +54,7 @@ interface VideoServiceOptions {
 /** How long a closing node waits for submits, whose outcome no other node could learn, then for the rest. */
 const defaultCloseMs = 10_000
 
-/** Creates the use case, the runner and what they share, for one node. */
+/** Creates the use case, the runner and what they share, for one node: long because it only wires parts. */
 export async function createVideoService (options: VideoServiceOptions) {
   const { store, ledger, ledger: { node }, settings, log } = options
   const { closeMs = defaultCloseMs, webhookOrigins = [] } = options

@@ -82,7 +82,7 @@ export function createJobFinder (context: JobFinderContext) {
   return async function findJob (plan: VideoPlan, clientId: string): Promise<Job> {
     const { identity: { key }, payer } = plan
     if (key === null) return await joinOrBegin(plan, clientId)
-    // One after the other: each would hold its own money before it finds the job of the first.
+    // One after the other: else each would hold money before it finds the job of the first.
     const name = `${payer.key} ${key}`
     const before = naming.get(name) ?? Promise.resolve()
     const found = before.then(() => joinOrBegin(plan, clientId))

@@ -11,7 +11,7 @@ export type LiveState = typeof liveStates[number]
 export type FinalState = typeof finalStates[number]
 export type JobState = LiveState | FinalState
 
-/** A deployment that can make the video; `costNano` is what a second costs the operator, if known. */
+/** A deployment that can make the video; `costNano`: what a second costs the operator, if configured. */
 export interface JobCandidate { provider: string, model: string, costNano?: number }
 
 export interface JobVideo {
@@ -26,7 +26,7 @@ export interface JobVideo {
   expiresAt: number | null
 }
 
-/** Whose fault a failed copy is: the gateway's own media store, or the provider's address. */
+/** Whose fault a failed copy is: the gateway's media store, or the provider's address. */
 export type FaultyParty = 'media_store' | 'provider'
 
 /** Why the video of a job is not copied yet, for operators. */
@@ -38,7 +38,7 @@ export interface CopyError {
   since: number
 }
 
-/** 0: no; 1: its client is being told the id, 2: it was told, and no request without a name joins the job. */
+/** 0: no; 1: its id is being sent to its client; 2: the client has it: only an Idempotency-Key joins. */
 export type Background = 0 | 1 | 2
 
 /** A failure as the client sees it. */
@@ -76,7 +76,7 @@ export interface Job {
   /** Since when no client waits; null while one does. */
   waiterLeftAt: number | null
   delivered: boolean
-  /** Whether its client asks for it by its id, so that no client has to wait for it. */
+  /** Whether its client has its id, so that no client has to wait for it. */
   background: Background
   cancel: boolean
   videos: readonly JobVideo[]

@@ -10,9 +10,9 @@ import { checkSeconds, isShape, refuseParam, toVideoSize } from './read-request.
 type VideoCandidate = Pick<Candidate<ProviderOf<'video'>>, 'deployment'> & { provider: { videos: VideoProvider } }
 
 /**
- * Makes every choice that a price depends on: as the client asks, else as configured, else as the provider
- * usually makes videos. Returns the task and the candidates whose requests can state all of it. Throws
- * GatewayError 400 with the name of a wish that none can state.
+ * Makes every choice that a price depends on: as in the request, else as configured, else as the provider
+ * does by default. Returns the task and the candidates whose requests can state all of it. Throws
+ * GatewayError 400 with the name of an option that none can state.
  */
 export function makeChoices<C extends VideoCandidate> (
   wish: VideoWish, model: ModelConfig, candidates: readonly C[]
@@ -51,7 +51,7 @@ function secondsOf ({ video }: ModelConfig, usual: VideoChoices): number {
   return Math.min(usual.seconds, maxSeconds ?? Infinity)
 }
 
-/** The usual size; if an aspect ratio is asked for, one of that shape with as many pixels. */
+/** The usual size, or one with as many pixels in the aspect ratio of the request. */
 function sizeOf ({ aspectRatio }: VideoWish, { id, video }: ModelConfig, usual: VideoChoices): VideoSize {
   const sizes = video?.sizes ?? null
   const isUsual = sizes === null || sizes.includes(usual.size)

@@ -33,9 +33,9 @@ export interface VideoPlan {
   baseUrl: string
   /** Aborted when the client disconnects. */
   signal: AbortSignal
-  /** The client is told the id of its job, and does not wait. */
+  /** The client gets the id of its job at once, and does not wait. */
   isBackground: boolean
-  /** The server to tell how the job ends; null: none. */
+  /** Receives how the job ends; null without a webhook. */
   webhookUrl: string | null
 }
 

@@ -70,7 +70,7 @@ export function createJobRows (store: Store, node: string, clientPresence: Clien
         where id = $1 and (expires_at <= $2 or cancel <> 0 or state = 'cancelled')`, [id, nowMs])
     },
 
-    /** Changes a job; false if this node does not own it any more. */
+    /** Changes a job; false if this node no longer owns it. */
     async change ({ id, fence }: Pick<LiveJob, 'id' | 'fence'>, change: JobChange, queries: Queries = store): Promise<boolean> {
       const set = toColumns(change)
       const names = Object.keys(set).map((name, index) => `${name} = $${index + 4}`)

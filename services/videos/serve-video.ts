@@ -41,7 +41,7 @@ export interface BegunJob {
   responded (isReceived: boolean): Promise<void>
 }
 
-/** A job and the client that waits for it: what is needed of its request to reply. */
+/** A job and the client that waits for it, with the part of its request that the reply needs. */
 interface Waiting extends Pick<VideoExchange, 'delivery' | 'clientTimeoutMs' | 'baseUrl' | 'record' | 'signal'> {
   job: Job
   clientId: string
@@ -132,7 +132,7 @@ export function createVideos (context: VideosContext) {
   return {
     /**
      * Serves `POST /v1/chat/completions` for a video model; resolves when the long poll has begun. Throws
-     * GatewayError or StoreUnavailable for what is known at once.
+     * GatewayError or StoreUnavailable if there is no job to wait for.
      */
     async serve (exchange: VideoExchange): Promise<void> {
       const { delivery, clientTimeoutMs, baseUrl, record, signal } = exchange

@@ -30,7 +30,7 @@ const losingMs = 2_000
 interface ClientPresenceOptions {
   store: Store
   node: string
-  /** Part of the ids: what is waited for. */
+  /** The work that clients wait for; part of their ids. */
   kind: 'job' | 'generation'
   /** A node whose heartbeat is older is dead. */
   takeoverMs: number

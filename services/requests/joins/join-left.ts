@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { UpstreamError } from '../../shared/errors.ts'
-import { joinable, joinMs, type KnownWork, type RequestIdentity } from './joinable.ts'
+import { joinable, joinMs, type JoinableWork, type RequestIdentity } from './joinable.ts'
 import type { ClientPresence } from './client-presence.ts'
 
 /** Where work is recorded. */
-export interface WorkRows<Work extends KnownWork> {
+export interface WorkRows<Work extends JoinableWork> {
   /** Undelivered work of a key without an Idempotency-Key, created since a time or kept; oldest first. */
   alike (apiKey: string, bodyHash: string, times: { sinceMs: number, nowMs: number }): Promise<Work[]>
-  /** Adds a waiting client; false if others than those `lost` wait, or if it cannot be joined any more. */
+  /** Adds a waiting client; false if others than those `lost` wait, or if it can no longer be joined. */
   claim (id: string, clientId: string, lost: readonly string[]): Promise<boolean>
 }
 
-interface Join<Work extends KnownWork> {
+interface Join<Work extends JoinableWork> {
   rows: WorkRows<Work>
   clientPresence: ClientPresence
   clock: () => number
@@ -26,10 +26,10 @@ interface Join<Work extends KnownWork> {
 const lookMs = 100
 
 /**
- * Joins work whose clients have left; null if there is none. A retry waits until that is known: its first
+ * Joins work whose clients have left; null if there is none. A retry waits until that is certain: its first
  * connection may be broken without its node having noticed yet. Throws UpstreamError `aborted`.
  */
-export async function joinLeft<Work extends KnownWork> (join: Join<Work>): Promise<Work | null> {
+export async function joinLeft<Work extends JoinableWork> (join: Join<Work>): Promise<Work | null> {
   const arrivedAt = join.clock()
   for (;;) {
     const { joined, isUnsure } = await tryJoin(join, arrivedAt)
@@ -43,7 +43,7 @@ export async function joinLeft<Work extends KnownWork> (join: Join<Work>): Promi
 }
 
 /** `isUnsure`: a client that waits for such work may have left. */
-async function tryJoin<Work extends KnownWork> (
+async function tryJoin<Work extends JoinableWork> (
   { rows, clientPresence, clock, apiKey, identity, clientId }: Join<Work>, arrivedAt: number
 ): Promise<{ joined: Work | null, isUnsure: boolean }> {
   const nowMs = clock()
@@ -53,7 +53,6 @@ async function tryJoin<Work extends KnownWork> (
   const of = ({ id }: Work) => standings.filter(({ work }) => work === id)
   const isAwaited = (work: Work): boolean => of(work).some(({ standing }) => standing !== 'lost')
   for (const work of joinable(alike, identity, nowMs, isAwaited)) {
-    // Of two requests for the same work, one gets it.
     const isJoined = await rows.claim(work.id, clientId, of(work).map(({ id }) => id))
     if (isJoined) return { joined: work, isUnsure: false }
   }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** By what a request is recognised when it is sent again. */
+/** Recognises a request that is sent again. */
 export interface RequestIdentity {
   /** The header `Idempotency-Key`; null if absent. */
   key: string | null
@@ -25,8 +25,8 @@ export function bodyHashOf (model: string, request: object): string {
   return hash.digest('base64url')
 }
 
-/** What is known of work that requests may share. */
-export interface KnownWork {
+/** Work that requests may share, as recorded. */
+export interface JoinableWork {
   id: string
   state: string
   createdAt: number
@@ -40,7 +40,7 @@ export interface KnownWork {
  * without a waiter: while its client waits, the same request is for another result, also when an SDK has
  * counted it as a retry, because its first attempt may have been refused before it had any work.
  */
-export function joinable<One extends KnownWork> (
+export function joinable<One extends JoinableWork> (
   works: readonly One[], { retryCount, bodyHash }: RequestIdentity, nowMs: number,
   isAwaited: (work: One) => boolean
 ): One[] {
@@ -50,6 +50,6 @@ export function joinable<One extends KnownWork> (
   return [...left.filter(isRecent), ...left.filter(work => !isRecent(work) && isKept(work, nowMs))]
 }
 
-function isKept ({ state, expiresAt }: KnownWork, nowMs: number): boolean {
+function isKept ({ state, expiresAt }: JoinableWork, nowMs: number): boolean {
   return state === 'succeeded' && expiresAt !== null && nowMs < expiresAt
 }

@@ -32,7 +32,7 @@ export async function endJob (context: RunnerContext, live: LiveJob, end: End): 
   const ended = await retryWrite(context, live.id, () => store.transaction(async queries => {
     const job = await rows.get(live.id, queries)
     if (job === undefined) return undefined
-    // What is read here never changes; the update checks that this node still owns the job.
+    // The posting depends only on columns that never change; `change` checks that this node owns the job.
     const posting = postingOf(job, end)
     const at = store.clock()
     const changed = await rows.change(live, {
@@ -49,13 +49,13 @@ export async function endJob (context: RunnerContext, live: LiveJob, end: End): 
     if (!changed) return undefined
     suspended = await endHold(holds, queries, holdOf(job), { end, posting, at })
     const ended = await rows.get(live.id, queries)
-    // Nobody is shown what a job without a result has left: parts of a video, and the request's pictures.
+    // A job without a result leaves parts of a video and the request's pictures, which no client can fetch.
     if (end.state !== 'succeeded' || ended?.deletedAt != null) await expireMediaOfJob(queries, live.id, at)
     if (ended !== undefined) await releaseWebhooks(queries, ended)
     return ended
   }))
   const job = ended ?? await retryWrite(context, live.id, () => rows.get(live.id))
-  // The database may have committed this very change without its answer arriving.
+  // The database may have committed this change although the connection broke.
   if (job === undefined || job.finishedAt === null) return 'lost'
   context.reportSuspended(suspended)
   if (ended !== undefined) reportCost(context, postingOf(job, end))

@@ -5,8 +5,9 @@ import type { Runner } from './runner.ts'
 const batch = 500
 
 /**
- * Creates what a draining node does with its jobs while there is another node, which adopts those that have
- * no owner. As that one may be draining too, those without an owner after `graceMs` are taken back for good.
+ * Creates the hand-over of a draining node: it leaves its jobs without an owner while there is another node,
+ * which adopts them. That one may be draining too, so jobs without an owner after `graceMs` are taken back
+ * and kept.
  */
 export function createHandOver (
   { rows, log }: Pick<RunnerContext, 'rows' | 'log'>,

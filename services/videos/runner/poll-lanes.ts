@@ -6,8 +6,8 @@ interface Polled { account: string, apiKey: string }
 
 /**
  * Creates the queues of jobs that are due for a poll, one per provider. Accounts take turns, and their keys
- * within them, so that one with thousands of jobs does not delay the others; each gets its jobs polled in the
- * order in which they became due.
+ * within them, so that one with thousands of jobs does not delay the others. The jobs of a key are polled in
+ * the order in which they became due.
  */
 export function createPollLanes<Item extends Polled> (perSecond: () => number, poll: (item: Item) => void) {
   const lanes = new Map<string, Lane<Item>>()

@@ -6,8 +6,8 @@ const firstPauseMs = 50
 const longestPauseMs = 2_000
 
 /**
- * Retries a write until the database accepts it, because an answer of a provider may not come twice. `write`
- * must be idempotent. Throws what is not an outage, and StoreUnavailable once the node is closing.
+ * Retries a write until the database accepts it, because a provider may not send a response twice. `write`
+ * must be idempotent. Throws any error that is not an outage, and StoreUnavailable once the node is closing.
  */
 export async function retryWrite<T> (
   { closing, log }: Pick<RunnerContext, 'closing' | 'log'>, id: string, write: () => Promise<T>

@@ -25,7 +25,7 @@ export interface Timing {
   storeMs: number
   /** How long a provider may refuse the polls of a running job, e.g. for want of a valid key. */
   refusedMs: number
-  /** How long a finished job answers repeated requests, and how long operators see it. */
+  /** How long repeated requests get a finished job, and how long operators see it. */
   keepMs: number
   historyMs: number
   /** Between two polls of the database for jobs of other nodes. */

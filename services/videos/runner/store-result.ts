@@ -8,7 +8,7 @@ import type { CopyError, Job, JobVideo, LiveJob, ResultCopy } from '../job.ts'
 import { readMp4 } from './read-mp4.ts'
 import { retryWrite } from './retry-write.ts'
 
-/** Consecutive attempts that find a dead address; each one asks the provider for the address again. */
+/** Consecutive attempts that find a dead address; each one gets the address from the provider again. */
 const maxDead = 5
 const maxVideoBytes = 4 * 1024 ** 3
 
@@ -60,7 +60,7 @@ export function isReceived (copy: ResultCopy | null): copy is ResultCopy {
   return copy !== null && copy.files.every(({ received, stored }) => received !== null || stored !== null)
 }
 
-/** Deletes what was received and not stored. */
+/** Deletes the files that were received and not stored. */
 export function discardCopy (live: LiveJob): void {
   for (const { received } of live.copy?.files ?? []) received?.discard().catch(() => {})
   live.copy = null
@@ -107,7 +107,7 @@ function endFor (faults: ReadonlySet<CopyFault>): End {
   return faults.has('too large') ? resultTooLarge : notStored
 }
 
-/** A success with the provider's own addresses; null if one does not work, needs the key, or is at fault. */
+/** A success with the provider's addresses; null if one does not work, needs the key, or is at fault. */
 async function lastResort (
   context: RunnerContext, job: Job, copy: ResultCopy, { outcomes, isOurs }: Pick<Attempt, 'outcomes'> & { isOurs: boolean }
 ): Promise<End | null> {

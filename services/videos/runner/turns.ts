@@ -46,7 +46,7 @@ function takeFrom<Item> ({ groups, items }: Group<Item>): Item | undefined {
   if (first !== undefined) {
     const [name, group] = first
     const item = takeFrom(group)
-    // To the end, behind all that wait.
+    // Behind all groups that wait.
     groups.delete(name)
     if (!isEmpty(group)) groups.set(name, group)
     return item

@@ -20,7 +20,7 @@ export function checkWebhookUrl (text: string, trustedOrigins: readonly string[]
   return url.href
 }
 
-/** 400: a webhook tells how a job has ended, and the request starts none that outlives it. */
+/** 400: a webhook reports the end of a job, and the request starts none that outlives it. */
 export function noJobForWebhook (): GatewayError {
   return GatewayError.unsupportedParameter(webhookField, `'${webhookField}' is only for videos that run in the background: ` +
     'send the request to /v1/videos, or to /v1/chat/completions with the header `Prefer: respond-async`.')

@@ -15,7 +15,7 @@ export interface Outbox<Due extends DueMessage> {
   atOncePerGroup: number
   /** Messages of a group wait for each other alone. */
   groupOf (message: Due): string
-  /** Returns at most so many messages that are due. */
+  /** Returns at most `limit` messages that are due. */
   due (limit: number): Promise<Due[]>
 }
 
@@ -39,7 +39,10 @@ const waitsMs = [5 * secondMs, 300 * secondMs, hourMs / 2, 2 * hourMs, 5 * hourM
 /** Longer than an attempt: after that, another node takes over the message of one that died meanwhile. */
 const claimMs = 60_000
 
-/** Creates the delivery of the messages of a table: one attempt at a time for each, across all nodes. */
+/**
+ * Creates the delivery of the messages of a table: one attempt at a time for each, across all nodes. Its
+ * functions are short, and share the map of the attempts that run here.
+ */
 export function createDelivery<Due extends DueMessage> (
   { store, log, poster, outbox }: DeliveryContext<Due>
 ) {
@@ -70,7 +73,7 @@ export function createDelivery<Due extends DueMessage> (
     counts.failed++
     if (waitMs === undefined) counts.givenUp++
     const reason = error instanceof Error ? error.message : String(error)
-    // Only of its own attempt: a node that hung for longer than its claim may be late.
+    // Only for this attempt: a node that hung for longer than its claim may be late.
     await store.run(`
       update ${table} set next_attempt_at = now_ms() + cast($2 as bigint), last_error = $3
       where id = $1 and attempts = $4 and delivered_at is null and next_attempt_at is not null`,

@@ -22,7 +22,7 @@ export function createPoster ({ trustedOrigins, network = {} }: PosterOptions) {
   const trusted = new Agent({ connect: { timeout: timeoutMs } })
 
   return {
-    /** Throws an Error unless the receiver answers with 2xx within 15 s; redirects are not followed. */
+    /** Throws an Error unless the receiver responds with 2xx within 15 s; redirects are not followed. */
     async post (
       message: Parameters<typeof signatureHeaders>[0], { url, secrets }: Receiver, signal: AbortSignal
     ): Promise<void> {

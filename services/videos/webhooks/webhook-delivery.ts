@@ -23,7 +23,7 @@ interface WebhookDeliveryOptions {
 interface DueWebhook extends DueMessage { account: string, url: string }
 
 const atOnce = 32
-/** A client whose server does not answer delays its own account's messages alone. */
+/** A server that does not respond delays only the messages of its account. */
 const atOncePerAccount = 4
 
 /** Delivers the webhooks of jobs, whichever node has ended them. */
@@ -60,7 +60,7 @@ export function startWebhookDelivery (
   const looking = periodically(() => everyMs, look, err => log.warn({ err }, 'webhooks could not be looked for'))
   return {
     counts: delivery.counts,
-    /** Breaks off what is under way, which another node or the next start sends again. */
+    /** Breaks off the running attempts; another node or the next start sends those messages again. */
     async close (): Promise<void> {
       closing.abort()
       await looking.stop()

@@ -48,7 +48,7 @@ export async function releaseWebhooks (
   const type: WebhookType = state === 'succeeded' ? 'video.completed' : 'video.failed'
   const createdAt = Math.floor((finishedAt ?? 0) / 1_000)
   const event = { object: 'event', id: '?', type, created_at: createdAt, data: { id } }
-  // Each message has its own id, which needs no escapes.
+  // The id of each message needs no escapes.
   const [before = '', after = ''] = JSON.stringify(event).split('?')
   await queries.run(`
     update webhook set type = $2, body = cast($3 as text) || id || cast($4 as text), next_attempt_at = now_ms()
