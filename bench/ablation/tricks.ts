@@ -10,15 +10,6 @@ export interface Patch { file: string, from: string, to: string }
 
 /** By name. All are switched in one process, so each patch keeps the trick beside the plain code. */
 export const tricks: Readonly<Record<string, Trick>> = {
-  body: {
-    plain: 'a body with another model is serialized again',
-    patches: [{
-      file: 'services/shared/json.ts',
-      from: 'const { members } = this.#scan\n',
-      to: `if ($plain) return Buffer.from(JSON.stringify({ ...(value as object), ...Object.fromEntries(edits) }))
-    const { members } = this.#scan\n`
-    }]
-  },
   cost: {
     plain: 'an answer is serialized again for its cost',
     patches: [{

@@ -1,8 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { largeBytes } from '../../services/http/body-turns.ts'
 import { readBody } from '../../services/http/read-body.ts'
-import { JsonText } from '../../services/shared/json.ts'
+import { JsonText, largeBytes } from '../../services/shared/json.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -3,9 +3,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 /** Whose body it is: all requests of a key are one sender. */
 export interface BodySender { key: string, socket: { readonly destroyed: boolean } }
 
-/** From this length on, a body takes milliseconds of the event loop. */
-export const largeBytes = 256 * 1024
-
 /** A key's large bodies leave others this many times as long as they take. */
 const restFactor = 3
 

@@ -1,4 +1,4 @@
-import { costs } from '../../services/shared/json.ts'
+import { costs } from '../../services/shared/json-bounds.ts'
 
 /** A request of a key holder that costs more to read than to send. */
 export interface Attack { name: string, path: string, body: () => string }

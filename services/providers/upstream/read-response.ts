@@ -1,6 +1,7 @@
 import { setImmediate as afterOthers } from 'node:timers/promises'
 import { UpstreamError } from '../../shared/errors.ts'
-import { isObject, placeOf, type JsonObject } from '../../shared/json.ts'
+import { placeOf } from '../../shared/json-bounds.ts'
+import { isObject, type JsonObject } from '../../shared/json.ts'
 import type { UpstreamResponse } from './response.ts'
 
 /** A picture of 4K as PNG, in base64, is shorter. */
