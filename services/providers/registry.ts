@@ -3,7 +3,7 @@ import { anthropicPricing, fieldPricing } from '../config/catalogue/priced-field
 import type { ProviderConfig } from '../config/catalogue/types.ts'
 import type { Download } from '../media/media.ts'
 import type { Deadlines } from '../shared/timers.ts'
-import { createConnection } from './upstream/call.ts'
+import { createConnection } from './upstream/connection.ts'
 import type { Connection } from './upstream/response.ts'
 import { createAnthropic } from './anthropic/anthropic.ts'
 import { createBflImages } from './bfl.ts'

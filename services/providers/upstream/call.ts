@@ -1,23 +1,29 @@
 import { setImmediate as afterOthers } from 'node:timers/promises'
-import { Pool, type Dispatcher } from 'undici'
+import type { Dispatcher } from 'undici'
 import type { TimeoutsMs } from '../../config/catalogue/types.ts'
 import { UpstreamError } from '../../shared/errors.ts'
 import { atEndOfTurn, type Deadlines, type Watched } from '../../shared/timers.ts'
-import { decoderFor } from './decoder.ts'
-import type { Awaited, ChunkSink, Connection, UpstreamResponse } from './response.ts'
+import { hasPlainBody } from './decoder.ts'
+import type { Awaited, ChunkSink, UpstreamResponse } from './response.ts'
 import { networkError } from './network-error.ts'
 
 /** What may follow the last event of a stream before its connection is given up. */
 const finishLimits = { ms: 1000, bytes: 16 * 1024 }
-/** `none` is what servers set that keep a proxy from compressing a stream. */
-const plainEncodings = new Set(['', 'identity', 'none'])
 /** Bytes waiting for a slow reader before the upstream is paused. */
 const highWaterBytes = 64 * 1024
 /** Bytes that a reader is given before other requests have their turn: of tiny events, each takes some µs. */
 const bytesPerTurn = 64 * 1024
 
-/** One request and its answer. `undici` calls the `on…` methods. */
-class UpstreamCall implements UpstreamResponse, Dispatcher.DispatchHandler, Watched, AsyncIterator<Buffer> {
+/**
+ * One request and its response, which is read whole, iterated or piped. `undici` calls the `on…` methods.
+ * Each state has its time limit; a failure ends any: of the network, an abort, a deadline or `cancel`.
+ *
+ *     sent ──first byte──▶ receiving ──last byte──▶ ended
+ *                           │  ▲  │                  ▲
+ *               slow reader ▼  │  └─finish─▶ finishing
+ *                          paused
+ */
+export class UpstreamCall implements UpstreamResponse, Dispatcher.DispatchHandler, Watched {
   status = 0
   headers: UpstreamResponse['headers'] = {}
   dueMs: number
@@ -31,7 +37,6 @@ class UpstreamCall implements UpstreamResponse, Dispatcher.DispatchHandler, Watc
   readonly #totalDueMs: number
   #headResolvers: { resolve: (exchange: UpstreamResponse) => void, reject: (error: unknown) => void }
   #controller: Dispatcher.DispatchController | undefined
-  #decoder: Dispatcher.DispatchHandler | null = null
   #chunks: Buffer[] = []
   #queuedBytes = 0
   #bytesOfTurn = 0
@@ -75,27 +80,27 @@ class UpstreamCall implements UpstreamResponse, Dispatcher.DispatchHandler, Watc
     return chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)
   }
 
-  [Symbol.asyncIterator] (): AsyncIterator<Buffer> {
-    return this
-  }
-
-  next (): Promise<IteratorResult<Buffer, undefined>> {
-    if (this.#bytesOfTurn >= bytesPerTurn) return this.#nextTurn().then(() => this.next())
-    const value = this.#chunks.shift()
-    if (value === undefined) {
-      if (this.#failure !== null) return Promise.reject(this.#failure)
-      if (this.#ended) return Promise.resolve({ done: true, value })
-      return this.#arrival().then(() => this.next())
+  async * [Symbol.asyncIterator] (): AsyncGenerator<Buffer, void> {
+    try {
+      for (;;) {
+        if (this.#bytesOfTurn >= bytesPerTurn) await this.#nextTurn()
+        const chunk = this.#chunks.shift()
+        if (chunk !== undefined) {
+          this.#queuedBytes -= chunk.length
+          this.#bytesOfTurn += chunk.length
+          if (this.#chunks.length === 0) this.resume()
+          yield chunk
+        } else if (this.#failure !== null) {
+          throw this.#failure
+        } else if (this.#ended) {
+          return
+        } else {
+          await this.#arrival()
+        }
+      }
+    } finally {
+      if (!this.#finishing) this.cancel()
     }
-    this.#queuedBytes -= value.length
-    this.#bytesOfTurn += value.length
-    if (this.#controller?.paused === true && this.#chunks.length === 0) this.#resume(this.#controller)
-    return Promise.resolve({ done: false, value })
-  }
-
-  async return (): Promise<IteratorResult<Buffer, undefined>> {
-    if (!this.#finishing) this.cancel()
-    return { done: true, value: undefined }
   }
 
   pipeTo (sink: ChunkSink): void {
@@ -132,23 +137,17 @@ class UpstreamCall implements UpstreamResponse, Dispatcher.DispatchHandler, Watc
   }
 
   onResponseStart (
-    controller: Dispatcher.DispatchController, status: number, headers: UpstreamResponse['headers']
+    _controller: Dispatcher.DispatchController, status: number, headers: UpstreamResponse['headers']
   ): void {
     if (status < 200) return
-    const encoding = headers['content-encoding'] ?? ''
-    const isPlain = typeof encoding === 'string' && plainEncodings.has(encoding.trim().toLowerCase())
-    if (!isPlain && this.#decoder === null) return this.#decode(controller, status, headers)
     this.status = status
     this.headers = headers
-    if (isPlain) return atEndOfTurn(() => this.#headResolvers.resolve(this))
-    this.#fail(new UpstreamError('bad_reply', 'yes', `The provider used the content encoding ${String(encoding)}.`))
+    if (hasPlainBody(headers)) return atEndOfTurn(() => this.#headResolvers.resolve(this))
+    const encoding = String(headers['content-encoding'])
+    this.#fail(new UpstreamError('bad_reply', 'yes', `The provider used the content encoding ${encoding}.`))
   }
 
-  onResponseData (controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (this.#isEncoded(controller)) {
-      this.#decoder?.onResponseData?.(controller, chunk)
-      return
-    }
+  onResponseData (_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#receivedBytes += chunk.length
     if (this.#finishing) {
       if (this.#receivedBytes > finishLimits.bytes) this.cancel()
@@ -163,41 +162,18 @@ class UpstreamCall implements UpstreamResponse, Dispatcher.DispatchHandler, Watc
     this.#notify()
   }
 
-  onResponseEnd (controller: Dispatcher.DispatchController, trailers: UpstreamResponse['headers']): void {
-    if (this.#isEncoded(controller)) {
-      this.#decoder?.onResponseEnd?.(controller, trailers)
-      return
-    }
+  onResponseEnd (): void {
     this.#ended = true
     this.#release()
     this.#sink?.end()
   }
 
-  onResponseError (controller: Dispatcher.DispatchController, error: Error): void {
-    if (this.#isEncoded(controller)) {
-      this.#decoder?.onResponseError?.(controller, error)
-      return
-    }
+  onResponseError (_controller: Dispatcher.DispatchController, error: Error): void {
     const isNew = this.#failure === null
     this.#failure ??= networkError(error, this.status !== 0)
     this.#release()
     this.#headResolvers.reject(this.#failure)
     if (isNew) this.#sink?.fail(this.#failure)
-  }
-
-  /**
-   * Puts undici's decoder between the socket and this call, for a server that compresses without being asked.
-   * From here on the decoder calls the `on…` methods too, with a controller of its own.
-   */
-  #decode (controller: Dispatcher.DispatchController, status: number, headers: UpstreamResponse['headers']): void {
-    const decoder = this.#decoder = decoderFor(this)
-    decoder.onRequestStart?.(controller, null)
-    decoder.onResponseStart?.(controller, status, headers)
-  }
-
-  /** Whether an event comes from the socket and has to pass the decoder first. */
-  #isEncoded (controller: Dispatcher.DispatchController): boolean {
-    return this.#decoder !== null && controller !== this.#controller
   }
 
   onDeadline (): void {
@@ -286,32 +262,3 @@ class UpstreamCall implements UpstreamResponse, Dispatcher.DispatchHandler, Watc
 
 /** Whether a chunk has only white space, which some servers send before an answer while they work on it. */
 const isBlank = (chunk: Buffer): boolean => chunk.every(byte => byte <= 0x20)
-
-interface ConnectionOptions {
-  baseUrl: string
-  timeouts: TimeoutsMs
-  maxConnections: number
-  deadlines: Deadlines
-}
-
-/** Opens a keep-alive pool to one upstream. It follows no redirects, so that no key leaves its origin. */
-export function createConnection (
-  { baseUrl, timeouts, maxConnections, deadlines }: ConnectionOptions
-): Connection {
-  const url = new URL(baseUrl)
-  const prefix = url.pathname.replace(/\/$/, '')
-  const pool = new Pool(url.origin, {
-    connections: maxConnections,
-    connect: { timeout: timeouts.connectMs },
-    headersTimeout: 0,
-    bodyTimeout: 0
-  })
-  return {
-    send ({ method, path, headers, body, signal, awaits }) {
-      const call = new UpstreamCall(deadlines, timeouts, signal, awaits)
-      pool.dispatch({ method, path: prefix + path + url.search, headers, body: body ?? null }, call)
-      return call.head
-    },
-    close: () => pool.close()
-  }
-}

@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { brotliCompressSync, constants, createGzip, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { Deadlines } from '../../../../services/shared/timers.ts'
-import { createConnection } from '../../../../services/providers/upstream/call.ts'
+import { createConnection } from '../../../../services/providers/upstream/connection.ts'
 import type {
   ChunkSink, Connection, UpstreamResponse
 } from '../../../../services/providers/upstream/response.ts'
