@@ -39,40 +39,12 @@ export const tricks: Readonly<Record<string, Trick>> = {
       }
     ]
   },
-  extras: {
-    plain: 'fields that no schema lists are found by `Object.keys`',
-    patches: [{
-      file: 'services/shared/request-fields.ts',
-      from: '  let found: ExtraField[] | null = null\n',
-      to: '  let found: ExtraField[] | null = null\n' +
-        '  if ($plain && Object.keys(request).every(name => listed.has(name))) return none\n'
-    }]
-  },
-  hash: {
-    plain: 'a key is hashed to a buffer',
-    patches: [{
-      file: 'services/keys/authenticate.ts',
-      from: "return Buffer.from(hash('sha256', secret, 'hex'), 'hex')",
-      to: "return $plain ? hash('sha256', secret, 'buffer') : Buffer.from(hash('sha256', secret, 'hex'), 'hex')"
-    }]
-  },
   lines: {
     plain: 'each line of the log is handed to the destination',
     patches: [{
       file: 'services/operations/observability/logger.ts',
       from: '    lines += line\n',
       to: '    lines += line\n    if ($plain) handOver()\n'
-    }]
-  },
-  members: {
-    plain: 'whether an answer needs a repair is found by `Object.entries`',
-    patches: [{
-      file: 'services/shared/json.ts',
-      from: '  for (const name in members) {\n',
-      to: `  const isSame = ([name, value]: [string, unknown]): boolean =>
-    body[name] === value && (value !== undefined || !(name in body))
-  if ($plain && Object.entries(members).every(isSame)) return body
-  for (const name in members) {\n`
     }]
   },
   rows: {

@@ -115,6 +115,5 @@ export function readKey (key: string): Credential | null {
 
 /** Returns the 32-byte SHA-256 of a secret. 192 random bits need no salt and no key stretching. */
 export function hashSecret (secret: string): Buffer {
-  // Hashing to hexadecimal text is twice as fast as hashing to a buffer.
-  return Buffer.from(hash('sha256', secret, 'hex'), 'hex')
+  return hash('sha256', secret, 'buffer')
 }

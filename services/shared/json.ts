@@ -87,7 +87,6 @@ export function isText (value: unknown): value is string {
 
 /** The object with other members, undefined: without; the same object when it has them already. */
 export function withMembers (body: JsonObject, members: JsonObject): JsonObject {
-  // Mostly nothing changes, and this loop costs less than a list of names.
   for (const name in members) {
     const value = members[name]
     if (body[name] === value && (value !== undefined || !(name in body))) continue

@@ -25,7 +25,6 @@ const containers: ReadonlySet<string> = new Set([
 const thoughtContainers: ReadonlySet<string> = new Set(['reasoning', 'thinking', 'thinkingconfig'])
 
 const maxNesting = 3
-const none: readonly ExtraField[] = []
 
 /**
  * A name without case, `_` and `-`: servers in Go ignore the case of names, including U+017F for `s` and
@@ -37,14 +36,9 @@ export function foldName (name: string): string {
 
 /** The fields of a request that the schemas do not list, and the members of containers among them. */
 export function extraFields (request: object): readonly ExtraField[] {
-  let found: ExtraField[] | null = null
-  // The loop runs for every request, and nearly none has such a field.
-  for (const name in request) {
-    if (listed.has(name)) continue
-    found ??= []
-    collect(found, [name], Reflect.get(request, name))
-  }
-  return found ?? none
+  const found: ExtraField[] = []
+  for (const [name, value] of Object.entries(request)) if (!listed.has(name)) collect(found, [name], value)
+  return found
 }
 
 function collect (found: ExtraField[], path: readonly string[], value: unknown): void {
