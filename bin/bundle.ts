@@ -24,21 +24,6 @@ const onFirstUse = [
   'pg', 'sharp', '@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler', 'fast-json-stringify'
 ]
 
-/** Packages that the program uses little of; in the bundle, these modules stand for them. */
-const parts = {
-  undici$: join(root, 'bin', 'bundled-undici.js')
-}
-
-/**
- * Node.js defines these globals by accessors, which optimized code calls at each use. Imports are constants;
- * docs/performance.md has the figures.
- */
-const globals: Record<string, [module: string, name: string]> = {
-  Buffer: ['node:buffer', 'Buffer'],
-  performance: ['node:perf_hooks', 'performance'],
-  process: ['node:process', 'default']
-}
-
 /** What decides, beside the modules, which modules the bundle has and what becomes of them. */
 const deciding = ['bin/bundle.ts', 'bin/compile-schemas.ts', 'bin/line-map.ts', 'package-lock.json', 'tsconfig.json']
 
@@ -69,9 +54,7 @@ async function makeBundle (folder: string, { build }: typeof import('rolldown'))
   const { output } = await build({
     input: programs,
     platform: 'node',
-    resolve: { alias: parts },
     external: [...onFirstUse, developmentOnly],
-    transform: { inject: globals },
     plugins: [schemasBeside(), ownPlaces(), listInputs(inputs)],
     output: {
       dir: folder,

@@ -41,7 +41,7 @@ function storingValidators (store: Store): BuildCompilerFromPool {
   return (shared, options) => {
     const standalone = StandaloneValidator({
       readMode: false,
-      storeFunction: ({ schema }, code) => store(compiledFile('validator', schema as object, options), eager(code))
+      storeFunction: ({ schema }, code) => store(compiledFile('validator', schema as object, options), code)
     })
     const given = options?.customOptions
     const customOptions: object = { ...given, code: { ...given?.code, source: true } }
@@ -54,18 +54,6 @@ function storingSerializers (store: Store): SerializerFactory {
     readMode: false,
     storeFunction: ({ schema }, code) => store(compiledFile('serializer', schema as object, options), code)
   })(shared, { ...options, inlineValidators: true })
-}
-
-/**
- * The code of a validator with its function in parentheses: V8 compiles such a function with its file, so the
- * compile cache has it, and any other one when it is first called.
- */
-function eager (code: string): string {
-  const [head, name] = /^"use strict";module\.exports = (\w+);module\.exports\.default = \1;/.exec(code) ?? []
-  const parts = code.split(`function ${name}(`)
-  // Ajv writes one function, and that at the end, for each schema without `$ref`.
-  if (head === undefined || parts.length !== 2) return code
-  return `${parts.join(`module.exports = (function ${name}(`)})`.replace(head, '"use strict";')
 }
 
 /** The files of a loaded CommonJS package and of what it requires. */

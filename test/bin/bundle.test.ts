@@ -49,37 +49,10 @@ t.test('a bundle is used while its inputs have the content that it was made from
   t.equal(bundled('serve'), null, 'the list is cut off')
 })
 
-t.test('what the bundle has of undici is undici', async t => {
-  const parts = await import(pathToFileURL(join(root, 'bin', 'bundled-undici.js')).href)
-  const undici: Record<string, unknown> = { ...await import('undici') }
-  t.ok(Object.keys(parts).length > 3)
-  for (const [name, part] of Object.entries(parts)) {
-    if (name !== 'interceptors') t.equal(part, undici[name], name)
-  }
-  t.match(undici['interceptors'], parts.interceptors)
-  const methods = run(`const { Agent } = await import('${pathToFileURL(join(root, 'bin', 'bundled-undici.js')).href}')
-    console.log(typeof new Agent().request)`)
-  t.equal(methods, 'function', 'dispatchers have the methods that undici adds to them')
-})
-
 t.test('the bundle', async t => {
   const load = `const { bundled } = await import('${pathToFileURL(join(root, 'bin', 'bundled.js')).href}')`
   // Gateways of other tests run from one that is up to date.
   if (run(`${load}\nconsole.log(bundled('serve'))`) === 'null') execFileSync(process.execPath, [join(root, 'bin', 'bundle.ts')])
-
-  t.test('imports the globals that Node.js defines by accessors', async t => {
-    const folder = join(root, 'node_modules', '.cache', 'bundle')
-    const chunks = readdirSync(folder).filter(name => name.endsWith('.mjs'))
-    const uses = { Buffer: 'from', performance: 'now', process: 'nextTick' }
-    for (const [name, method] of Object.entries(uses)) {
-      t.not(Object.getOwnPropertyDescriptor(globalThis, name)?.get, undefined, name)
-      const users = chunks.map(chunk => readFileSync(join(folder, chunk), 'utf8'))
-        .filter(code => new RegExp(`(?<![\\w.$])${name}\\.${method}\\(`).test(code))
-      t.not(users.length, 0)
-      const imported = new RegExp(`import[^;]*\\b${name}\\b[^;]*from"node:`)
-      t.same(users.filter(code => !imported.test(code)), [])
-    }
-  })
 
   t.test('is made of what the image has too', async t => {
     const { inputs }: { inputs: string[] } = JSON.parse(read('node_modules/.cache/bundle/inputs.json'))
