@@ -1,8 +1,8 @@
 const messages = [{ role: 'user', content: 'Say hello in three languages.' }]
 
 /**
- * A body for each operation that takes one, by its id in the OpenAPI document. Those of `/v1` name models of
- * the sandbox, so they work as they are on a new gateway.
+ * Example request bodies by operation id of the OpenAPI document. Those of `/v1` name models of the sandbox,
+ * so they work unchanged on a new gateway.
  */
 export const requestExamples: Readonly<Record<string, object>> = {
   postChatCompletions: { model: 'sandbox-chat', messages },

@@ -1,5 +1,5 @@
 /**
- * Values of the members of answers, by name, for the examples of the OpenAPI document: one account, one key
+ * Values of response members, by name, for the examples of the OpenAPI document: one account, one key
  * and one request, whose amounts add up. `examples` of a member's own schema come first.
  */
 export const fieldExamples: Readonly<Record<string, unknown>> = {

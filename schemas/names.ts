@@ -49,8 +49,8 @@ const modules = [
 ]
 
 /**
- * The names of the objects that `schemas/` exports, by their JSON: the OpenAPI document has them as
- * components. Of equal schemas the first has the name.
+ * The names of the objects that `schemas/` exports, by their JSON: the components of the OpenAPI document.
+ * Of equal schemas, the first gives the name.
  */
 export function schemaNames (): ReadonlyMap<string, string> {
   const names = new Map<string, string>()

@@ -5,8 +5,8 @@ import { Nullable, StringEnum } from '../shared/combinators.ts'
 const SoftPeriod = Nullable(StringEnum(['day', 'week', 'month']))
 
 /**
- * An account: balance = credits − spent. Its figures include those of the accounts below it. Available is
- * what is not held, on the account and on its parents.
+ * An account: balance = credits − spent. Its figures include the accounts below it. The available
+ * amount is the least balance of the account and its parents after their holds.
  */
 export const Account = Type.Object({
   object: Type.Literal('account'),
@@ -17,11 +17,11 @@ export const Account = Type.Object({
   created_at: Type.String(),
   frozen_at: Nullable(Type.String()),
   closed_at: Nullable(Type.String()),
-  /** Of all its keys and of the accounts that are part of it, together. */
+  /** Limits on all keys of the account and of the accounts below it together. */
   limits: LimitSet,
-  /** What it should not spend more than, in each period or in total; reported to operators, never refused. */
+  /** Expected spending per period or in total. More raises an alert; requests are not refused. */
   soft_budget: Nullable(Type.Object({ amount_usd: Usd, amount_nano: Nano, period: SoftPeriod })),
-  /** The balance below which operators are told; null: that of the configuration. */
+  /** Balance that raises an alert. Null applies the one of gateway.yaml. */
   low_balance: Nullable(Type.Object({ amount_usd: Usd, amount_nano: Nano })),
   credits_usd: Usd,
   credits_nano: Nano,
@@ -31,7 +31,7 @@ export const Account = Type.Object({
   held_nano: Nano,
   balance_usd: Usd,
   balance_nano: Nano,
-  /** What of the balance belongs to the accounts below. */
+  /** The part of the balance that belongs to the accounts below. */
   allocated_usd: Usd,
   allocated_nano: Nano,
   available_usd: Usd,
@@ -41,7 +41,7 @@ export type Account = Static<typeof Account>
 
 export const AccountList = ListOf(Account)
 
-/** What people call an account. */
+/** The display name of an account. */
 export const AccountName = Type.String({ minLength: 1, maxLength: 200 })
 
 /** Body of `POST /admin/accounts`. */
@@ -53,7 +53,7 @@ export const NewAccount = Closed({
 })
 export type NewAccount = Static<typeof NewAccount>
 
-/** Body of `PATCH /admin/accounts/:id`; what is absent stays as it is. Only a frozen account can be moved. */
+/** Body of `PATCH /admin/accounts/:id`; absent fields keep their values. Only a frozen account can move. */
 export const AccountChange = Closed({
   name: Type.Optional(AccountName),
   parent: Type.Optional(Nullable(Id)),
@@ -67,8 +67,8 @@ export type AccountChange = Static<typeof AccountChange>
 export const WebhookSecret = Type.Object({
   object: Type.Literal('webhook_secret'),
   account: Type.String(),
-  secret: Type.String({ examples: ['whsec_ZXhhbXBsZSBzZWNyZXQgb2YgYSB3ZWJob29r'], description: '`whsec_` and base64, as libraries of Standard Webhooks take it.' }),
-  previous_secret: Nullable(Type.String({ description: 'It signs too until `previous_until`.' })),
+  secret: Type.String({ examples: ['whsec_ZXhhbXBsZSBzZWNyZXQgb2YgYSB3ZWJob29r'], description: '`whsec_` and base64, as Standard Webhooks libraries expect it.' }),
+  previous_secret: Nullable(Type.String({ description: 'Also signs, until `previous_until`.' })),
   previous_until: Nullable(Type.String())
 })
 export type WebhookSecret = Static<typeof WebhookSecret>
@@ -79,14 +79,14 @@ const Reason = Type.String({ minLength: 1, maxLength: 500 })
 export const Freezing = Closed({ reason: Type.Optional(Reason) })
 export type Freezing = Static<typeof Freezing>
 
-/** Body of `POST /admin/accounts/:id/close`: whether what is left goes to the parent, or out of the books. */
+/** Body of `POST /admin/accounts/:id/close`: where the balance goes, to the parent or out of the books. */
 export const Closing = Closed({ take_out: Type.Optional(Type.Boolean()), reason: Type.Optional(Reason) })
 export type Closing = Static<typeof Closing>
 
 /** Query of `GET /admin/accounts`. */
-export const AccountQuery = Closed({ ...Paging, search: Type.Optional(SearchFor('a name or id, by which the list is ordered then')) })
+export const AccountQuery = Closed({ ...Paging, search: Type.Optional(SearchFor('a name or id; the list is then ordered by it')) })
 
-/** The id of a posting, so that repeating it is a no-op; random by default. `entry_…` is the ledger's. */
+/** The id of a posting: repeating it is a no-op. Random by default. The ledger reserves `entry_…`. */
 export const PostingId = Type.String({ pattern: '^(?!entry_)[A-Za-z0-9][A-Za-z0-9._-]{0,127}$' })
 
 /** Headers of the requests that book money. */
@@ -97,11 +97,11 @@ export type PostingHeaders = Static<typeof PostingHeaders>
 export const NewDeposit = Closed({ id: Type.Optional(PostingId), ...GivenAmount })
 export type NewDeposit = Static<typeof NewDeposit>
 
-/** Body of `POST /admin/accounts/:id/refunds`; all that is left of the entry unless an amount is told. */
+/** Body of `POST /admin/accounts/:id/refunds`; without an amount, everything not yet refunded. */
 export const NewRefund = Closed({ id: Type.Optional(PostingId), entry: Id, ...GivenAmount })
 export type NewRefund = Static<typeof NewRefund>
 
-/** Body of `POST /admin/accounts/:id/adjustments`; below zero takes credit away. */
+/** Body of `POST /admin/accounts/:id/adjustments`; a negative amount takes credit away. */
 export const NewAdjustment = Closed({
   id: Type.Optional(PostingId),
   ...GivenAmount,
@@ -109,14 +109,14 @@ export const NewAdjustment = Closed({
 })
 export type NewAdjustment = Static<typeof NewAdjustment>
 
-/** The amount to take: as always, or `amount: "all"` for all that is neither held nor allocated. */
+/** The amount to take, or `amount: "all"` for everything that is neither held nor allocated. */
 const AmountToTake = { ...GivenAmount, amount: Type.Optional(Type.Literal('all')) }
 
 /** Body of `POST /admin/accounts/:id/withdrawals`. */
 export const NewWithdrawal = Closed({ id: Type.Optional(PostingId), ...AmountToTake, reason: Reason })
 export type NewWithdrawal = Static<typeof NewWithdrawal>
 
-/** Body of `POST /admin/accounts/:id/transfers`; to an account below, it is an allocation. */
+/** Body of `POST /admin/accounts/:id/transfers`; to an account below, an allocation. */
 export const NewTransfer = Closed({
   id: Type.Optional(PostingId), to: Id, ...AmountToTake, reason: Type.Optional(Reason)
 })

@@ -2,14 +2,14 @@ import { Type, type Static } from '@sinclair/typebox'
 import { Closed, ListOf, Paging } from './shared.ts'
 import { Nullable, StringEnum } from '../shared/combinators.ts'
 
-/** A message to the webhook: a threshold of a budget was reached, or a balance is low. */
+/** A webhook message: a budget reached a threshold, or a balance is low. */
 export const Alert = Type.Object({
   object: Type.Literal('alert'),
   /** The `webhook-id` of all its attempts. */
   id: Type.String({ examples: ['msg_6f0c2d9a41b8e357'] }),
   created_at: Type.String(),
   type: Type.String({ examples: ['balance.low'] }),
-  /** What it says, as it is sent. */
+  /** The text of the alert, as sent. */
   data: Type.Unsafe<Record<string, unknown>>({
     type: 'object',
     additionalProperties: true,

@@ -13,13 +13,13 @@ export const AuditEvent = Type.Object({
   at: Type.String(),
   /** `key:<id>`, `oidc:<subject>`, `cli:<user>`, `env` for TOLLGATE_ADMIN_KEY, or `gateway`. */
   actor: Type.String(),
-  /** The label that the admin key had then. */
+  /** The label of the admin key at that time. */
   actor_label: Nullable(Type.String()),
   /** E.g. `key.update`. */
   action: Type.String({ examples: ['key.create'] }),
   /** E.g. `key:0123456789abcdef` or `account:team`. */
   target: Type.String({ examples: ['key:aa445d477d86f11f'] }),
-  /** The fields that were changed; null for something new. */
+  /** The previous values of the changed fields; null for something new. */
   before: Facts(null),
   after: Facts({ account: 'team-search', label: 'Production', role: 'user' })
 })

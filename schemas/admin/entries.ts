@@ -19,7 +19,7 @@ export const Entry = Type.Object({
   credit: Type.String(),
   amount_usd: Usd,
   amount_nano: Nano,
-  change_usd: NullableDecimal({ description: 'What it adds to the balance of the account of the list, or takes away; null in a list of all accounts.' }),
+  change_usd: NullableDecimal({ description: 'Signed change of the listed account\'s balance; null in a list of all accounts.' }),
   change_nano: Nullable(Nano),
   key: Nullable(Type.String()),
   model: Nullable(Type.String()),
@@ -29,15 +29,15 @@ export const Entry = Type.Object({
   /** Tokens, images or seconds. */
   usage: Nullable(MapOf(Type.Number())),
   tags: Nullable(MapOf(Type.String())),
-  /** What the operator pays for it, by the cost price in `gateway.yaml`; null: not known. */
+  /** The operator's cost, by `cost` in `gateway.yaml`; null if unknown. */
   provider_cost_nano: Nullable(Nano),
-  /** What the provider says that it costs; null: it does not say. */
+  /** The cost that the provider reported, or null. */
   reported_cost_nano: Nullable(Nano),
   estimated: Type.Boolean(),
-  /** The entry that a refund takes back. */
+  /** The refunded entry. */
   reverses: Nullable(Type.String()),
   reason: Nullable(Type.String()),
-  /** Who booked it: `key:<id>`, `cli:<user>`, `env` or `gateway`; null if it is not known. */
+  /** The actor: `key:<id>`, `cli:<user>`, `env` or `gateway`; null if unknown. */
   actor: Nullable(Type.String())
 }, {
   examples: [{

@@ -8,7 +8,7 @@ export const jobStates = [
 export const JobStateName = StringEnum(jobStates)
 
 const JobVideo = Type.Object({
-  /** Id of the stored video; null when only the provider has it. */
+  /** The id of the stored video; null if only the provider has it. */
   media: Nullable(Type.String({ examples: ['786a8f065ec1f7d30d58a9c178170d2a'] })),
   mime_type: Type.String({ examples: ['video/mp4'] }),
   seconds: Nullable(Type.Number()),
@@ -27,29 +27,29 @@ const JobWebhook = Type.Object({
   attempts: Type.Integer(),
   next_attempt_at: Nullable(Type.String()),
   delivered_at: Nullable(Type.String()),
-  error: Nullable(Type.String({ description: 'Of the last attempt.' }))
+  error: Nullable(Type.String({ description: 'The error of the last attempt.' }))
 })
 
-/** Work that a provider does for minutes. What was asked for is not shown: it belongs to the client. */
+/** A video job. Its request is not shown: it belongs to the client. */
 export const AdminJob = Type.Object({
   object: Type.Literal('job'),
   id: Type.String({ examples: ['job_0mwwxelgo7a67d65bd5a300c800000000'] }),
   state: StringEnum(jobStates, { examples: ['succeeded'] }),
-  /** 0 to 100, as the provider says; null when it does not. */
+  /** From 0 to 100, as the provider reports it, else null. */
   progress: Nullable(Type.Number({ examples: [100] })),
   account: Type.String(),
   key: Type.String(),
   model: Type.String({ examples: ['sandbox-video'] }),
   provider: Nullable(Type.String()),
   upstream_model: Nullable(Type.String({ examples: ['sandbox-video'] })),
-  /** What the provider knows it by. */
+  /** The provider's id of the job. */
   handle: Nullable(Type.String({ examples: ['task_5f94db1e1abd'] })),
-  /** The node that works on it. */
+  /** The node that runs the job. */
   node: Nullable(Type.String()),
   /** Clients that wait for it, on all nodes. */
   waiters: Type.Integer({ examples: [0] }),
   delivered: Type.Boolean(),
-  /** Its client asks for it by its id and does not wait. */
+  /** The client polls by id and does not keep a connection open. */
   background: Type.Boolean(),
   cancelling: Type.Boolean(),
   seconds: Type.Number(),
@@ -58,7 +58,7 @@ export const AdminJob = Type.Object({
   cost_usd: NullableDecimal({ examples: [0.008] }),
   cost_nano: Nullable(Type.Integer({ examples: [8_000_000] })),
   error: Nullable(Type.Object({ code: Nullable(Type.String()), message: Type.String() })),
-  /** Why a video that was made is not copied yet, while the state is `storing`. */
+  /** Why a finished video has not been copied yet, while the state is `storing`. */
   copy_error: Nullable(Type.Object({
     fault: StringEnum(['media_store', 'provider']),
     message: Type.String(),
@@ -68,12 +68,12 @@ export const AdminJob = Type.Object({
   videos: Type.Array(JobVideo),
   created_at: Type.String(),
   submitted_at: Nullable(Type.String()),
-  /** When the provider last reported something new: another state or progress, or the end. */
+  /** When the provider last reported a change: its state, its progress or the end. */
   polled_at: Nullable(Type.String()),
   finished_at: Nullable(Type.String()),
-  /** Until when it answers requests that ask for it again. */
+  /** Until then, repeated requests receive this job. */
   expires_at: Nullable(Type.String()),
-  /** When its client deleted it. */
+  /** When the client deleted it. */
   deleted_at: Nullable(Type.String()),
   webhooks: Type.Array(JobWebhook, { examples: [[]] })
 })
@@ -81,13 +81,13 @@ export type AdminJob = Static<typeof AdminJob>
 
 export const jobSteps = ['created', 'submitted', 'polled', 'stored', 'finished', 'charged', 'expires'] as const
 
-/** A job with the times of its steps, in their order; a step that has not happened is absent. */
+/** A job with the times of the steps it has taken, in order. */
 export const AdminJobWithTimeline = Type.Object({
   ...AdminJob.properties,
   timeline: Type.Array(Type.Object({
     step: StringEnum(jobSteps),
     at: Type.String(),
-    /** The file that was stored, or the entry that charged it. */
+    /** The stored file, or the ledger entry of the charge. */
     ref: Nullable(Type.String())
   }), {
     examples: [[

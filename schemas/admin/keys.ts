@@ -2,7 +2,7 @@ import { Type, type Static } from '@sinclair/typebox'
 import { Closed, GivenAmount, GivenLimits, Id, Instant, LimitSet, ListOf, Nano, Paging, SearchFor, Usd } from './shared.ts'
 import { Nullable, StringEnum } from '../shared/combinators.ts'
 
-/** After which a budget begins anew, in UTC. */
+/** The period after which a budget is full again, in UTC. */
 export const budgetPeriods = ['day', 'week', 'month'] as const
 const Period = Nullable(StringEnum(budgetPeriods))
 
@@ -13,19 +13,19 @@ export const permissions = ['read', 'operate', 'money', 'own', 'account'] as con
 export const keyRoles = ['user', ...adminRoles] as const
 const Role = StringEnum(keyRoles)
 
-/** Who a key belongs to, and what its role may do. */
+/** The holder of a key and the permissions of its role. */
 export const Me = Type.Object({
   object: Type.Literal('operator'),
   /** `key:<id>`, or `env` for TOLLGATE_ADMIN_KEY: the name in the audit log. */
   actor: Type.String(),
   label: Nullable(Type.String({ examples: ['Dana'] })),
   role: StringEnum(keyRoles, { examples: ['operator'] }),
-  /** The account that a user's key reads; null: all. */
+  /** The account that a user's key reads; null for all accounts. */
   account: Nullable(Type.String({ examples: [null] })),
   permissions: Type.Array(StringEnum(permissions))
 })
 
-/** A key's budget and what of it is used up; without a period it is one for all time. */
+/** A key's budget and how much of it is spent. Without a period it never starts over. */
 const Budget = Type.Object({
   amount_usd: Usd,
   amount_nano: Nano,
@@ -41,7 +41,7 @@ const properties = {
   role: Role,
   account: Type.String(),
   label: Type.String(),
-  /** Globs of the models it may use; null: all. */
+  /** Globs of the models that it may use; null for all models. */
   models: Nullable(Type.Array(Type.String())),
   budget: Nullable(Budget),
   limits: LimitSet,
@@ -49,14 +49,14 @@ const properties = {
   expires_at: Nullable(Type.String({ examples: [null] })),
   revoked_at: Nullable(Type.String()),
   last_used_at: Nullable(Type.String({ examples: ['2026-11-21T09:30:00.000Z'] })),
-  /** Until when the secret before the last rotation works. */
+  /** When the secret before the last rotation expires. */
   previous_until: Nullable(Type.String())
 }
 
 export const Key = Type.Object(properties)
 export type Key = Static<typeof Key>
 
-/** A key with its secret, which is shown this once. */
+/** A key with its secret, which is shown only once. */
 export const KeyWithSecret = Type.Object({ ...properties, key: Type.String({ examples: ['sk-tg-…'] }) })
 export type KeyWithSecret = Static<typeof KeyWithSecret>
 
@@ -79,11 +79,11 @@ const settings = {
 export const NewKey = Closed({ account: Id, role: Type.Optional(Role), ...settings })
 export type NewKey = Static<typeof NewKey>
 
-/** Body of `PATCH /admin/keys/:id`; what is absent stays as it is. */
+/** Body of `PATCH /admin/keys/:id`; absent fields keep their values. */
 export const KeyChange = Closed(settings)
 export type KeyChange = Static<typeof KeyChange>
 
-/** Body of `POST /admin/keys/:id/rotate`: how long the secret until now goes on, a day unless told. */
+/** Body of `POST /admin/keys/:id/rotate`: how long the old secret keeps working; a day by default. */
 export const Rotation = Closed({
   grace_seconds: Type.Optional(Type.Integer({ minimum: 0, maximum: 30 * 86_400 }))
 })
@@ -93,5 +93,5 @@ export type Rotation = Static<typeof Rotation>
 export const KeyQuery = Closed({
   ...Paging,
   account: Type.Optional(Id),
-  search: Type.Optional(SearchFor('a label or id, by which the list is ordered then'))
+  search: Type.Optional(SearchFor('a label or id; the list is then ordered by it'))
 })

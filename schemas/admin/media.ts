@@ -11,14 +11,14 @@ export const AdminMedia = Type.Object({
   kind: StringEnum(mediaKinds),
   mime_type: Type.String({ examples: ['image/png'] }),
   account: Type.String(),
-  job: Nullable(Type.String({ description: 'The video job that made it.' })),
+  job: Nullable(Type.String({ description: 'The video job that generated it.' })),
   bytes: Type.Integer({ examples: [78_670] }),
   width: Nullable(Type.Integer()),
   height: Nullable(Type.Integer()),
   created_at: Type.String(),
   expires_at: Type.String(),
   url: Type.String({
-    description: 'Signed; it needs no key and is valid until `expires_at`.',
+    description: 'A signed URL: it needs no key and is valid until `expires_at`.',
     examples: ['https://tollgate.example.com/v1/media/786a8f065ec1f7d30d58a9c178170d2a.png?exp=1795858240&sig=oH7iw15lTnNM']
   })
 })

@@ -5,16 +5,16 @@ import { Nullable, StringEnum } from '../shared/combinators.ts'
 export const breakerStates = ['ready', 'paused', 'open'] as const
 
 const Latency = {
-  p50_ms: Nullable(Type.Integer({ description: 'Of recent calls: until the whole answer, or the first event of a stream.' })),
+  p50_ms: Nullable(Type.Integer({ description: 'Median time of recent calls to the complete response, or to the first event of a stream.' })),
   p95_ms: Nullable(Type.Integer())
 }
 
-/** A model at a provider that was called lately. */
+/** A recently called model of a provider. */
 const ProviderDeployment = Type.Object({
   model: Type.String({ examples: ['gpt-5-mini'], description: 'The name of the model at the provider.' }),
-  /** Of the circuit breaker on the node that answers; null if that node has not called it. */
+  /** The circuit breaker of the node that responds; null if that node has not called the model. */
   state: Nullable(StringEnum(breakerStates, { examples: ['ready'] })),
-  running: Type.Integer({ description: 'Calls of the node that answers.' }),
+  running: Type.Integer({ description: 'Running calls of the node that responds.' }),
   calls: Type.Integer(),
   failed_calls: Type.Integer(),
   ...Latency,
@@ -22,14 +22,14 @@ const ProviderDeployment = Type.Object({
   tokens_per_second: Nullable(Type.Number({ examples: [62.7] }))
 })
 
-/** A provider. Its calls are those of the last hour, of at most the last 2,000 requests of all nodes. */
+/** A provider with its calls of the last hour, from at most the last 2,000 requests of all nodes. */
 export const AdminProvider = Type.Object({
   object: Type.Literal('provider'),
   id: Type.String({ examples: ['openai'] }),
   protocol: Type.String({ examples: ['openai'] }),
   base_url: Type.String({ examples: ['https://api.openai.com/v1'] }),
-  models: Type.Integer({ examples: [3], description: 'Models of the configuration that it serves.' }),
-  /** The worst state of its deployments on the node that answers; `unused`: it was not called lately. */
+  models: Type.Integer({ examples: [3], description: 'Configured models that it serves.' }),
+  /** The worst state of its deployments on the node that responds; `unused` without recent calls. */
   state: StringEnum([...breakerStates, 'unused']),
   calls: Type.Integer(),
   failed_calls: Type.Integer(),
@@ -42,7 +42,7 @@ export const AdminProvider = Type.Object({
     kind: Type.String(),
     status: Nullable(Type.Integer()),
     code: Nullable(Type.String()),
-    words: Nullable(Type.String({ description: 'What the provider said, redacted and cut.' }))
+    words: Nullable(Type.String({ description: 'The provider\'s message, redacted and shortened.' }))
   })),
   deployments: Type.Array(ProviderDeployment)
 })
@@ -50,13 +50,13 @@ export type AdminProvider = Static<typeof AdminProvider>
 
 export const AdminProviderList = ListOf(AdminProvider)
 
-/** What came of trying a provider now. */
+/** The result of a probe. */
 export const ProviderProbe = Type.Object({
   object: Type.Literal('provider_probe'),
   provider: Type.String({ examples: ['openai'] }),
   reachable: Type.Boolean(),
   duration_ms: Type.Integer(),
-  models: Nullable(Type.Integer({ examples: [92], description: 'How many models it lists.' })),
+  models: Nullable(Type.Integer({ examples: [92], description: 'Number of models it lists.' })),
   failure: Nullable(Type.Object({ kind: Type.String(), message: Type.String() }))
 })
 export type ProviderProbe = Static<typeof ProviderProbe>

@@ -4,20 +4,20 @@ import { Nullable, NullableDecimal, StringEnum } from '../shared/combinators.ts'
 
 export const requestOutcomes = ['succeeded', 'client_gone', 'refused', 'failed', 'broken_off'] as const
 
-/** What lists of requests can be kept to; `error`: `failed` or `broken_off`, as `error_rate` counts them. */
+/** Outcomes to filter requests by; `error` is `failed` or `broken_off`, as `error_rate` counts them. */
 export const outcomeFilters = [...requestOutcomes, 'error'] as const
 
-/** How requests went. Times are of those that ended well. */
+/** Totals of requests by outcome. Times are those of successful requests. */
 export const RequestTotals = Type.Object({
   object: Type.Literal('request_summary'),
   ...SummedBy,
   requests: Type.Integer(),
-  /** 4xx: because of the request itself, a limit, or the money. */
+  /** 4xx: an invalid request, a limit or insufficient funds. */
   refused_requests: Type.Integer(),
   /** 5xx, and streams that broke off. */
   failed_requests: Type.Integer(),
   client_gone_requests: Type.Integer(),
-  /** The failed ones among all, from 0 to 1. */
+  /** Share of all requests that failed, from 0 to 1. */
   error_rate: Type.Number(),
   prompt_tokens: Type.Integer(),
   completion_tokens: Type.Integer(),
@@ -39,33 +39,33 @@ const RequestAttempt = Type.Object({
   provider: Type.String(),
   model: Type.String({ description: 'The name of the model at the provider.' }),
   status: Nullable(Type.Integer({ description: 'The provider\'s HTTP status; null if it sent none.' })),
-  failure: Nullable(Type.String({ description: 'The kind of failure; null if it answered.' })),
+  failure: Nullable(Type.String({ description: 'The kind of failure; null on success.' })),
   code: Nullable(Type.String({ description: 'The provider\'s error code.' })),
-  words: Nullable(Type.String({ description: 'The provider\'s message about the failure, redacted and cut.' })),
-  started_ms: Type.Integer({ examples: [2], description: 'From the start of the request.' }),
+  words: Nullable(Type.String({ description: 'The provider\'s message about the failure, redacted and shortened.' })),
+  started_ms: Type.Integer({ examples: [2], description: 'Since the start of the request.' }),
   duration_ms: Nullable(Type.Integer({
-    description: 'Until the whole answer, the first event of a stream, or the failure.'
+    description: 'Time to the complete response, the first event of a stream or the failure.'
   }))
 })
 
 const requestFields = {
   object: Type.Literal('request'),
-  id: Type.String({ examples: ['req_8c6eeccec17b47a800000005'], description: 'The `x-request-id`; clients may repeat ids of their own.' }),
+  id: Type.String({ examples: ['req_8c6eeccec17b47a800000005'], description: 'The `x-request-id`. Clients may send the same id more than once.' }),
   started_at: Type.String(),
   ended_at: Type.String(),
   key: Type.String(),
   account: Type.String(),
   route: Type.String({ examples: ['/v1/chat/completions'] }),
-  model_asked: Nullable(Type.String({ examples: ['sandbox-chat'], description: 'The requested model, cut and redacted.' })),
+  model_asked: Nullable(Type.String({ examples: ['sandbox-chat'], description: 'The requested model, redacted and shortened.' })),
   policy: Nullable(Type.String({ description: 'The policy that chose the model; null if the client named it.' })),
-  decision: Nullable(Type.String({ description: 'The header `x-tollgate-route` of the answer.' })),
+  decision: Nullable(Type.String({ description: 'The header `x-tollgate-route` of the response.' })),
   model: Nullable(Type.String({ description: 'The model that ran.' })),
-  provider: Nullable(Type.String({ description: 'The provider that answered, or the one called last.' })),
+  provider: Nullable(Type.String({ description: 'The provider of the response, or the last one called.' })),
   stream: Type.Boolean(),
   status: Type.Integer(),
   outcome: StringEnum(requestOutcomes),
   error_code: Nullable(Type.String({ description: 'The error code that the client received.' })),
-  provider_words: Nullable(Type.String({ description: 'The provider\'s message about that error, redacted and cut.' })),
+  provider_words: Nullable(Type.String({ description: 'The provider\'s message about that error, redacted and shortened.' })),
   attempt_count: Type.Integer(),
   attempts: Type.Array(RequestAttempt, { description: 'The first 20 provider calls.' }),
   prompt_tokens: Type.Integer(),
@@ -74,7 +74,7 @@ const requestFields = {
   held_nano: Nullable(Nano),
   cost_usd: Usd,
   cost_nano: Nano,
-  first_byte_ms: Nullable(Type.Integer({ examples: [214], description: 'Time to the first byte of the answer.' })),
+  first_byte_ms: Nullable(Type.Integer({ examples: [214], description: 'Time to the first byte of the response.' })),
   total_ms: Type.Integer(),
   job: Nullable(Type.String({ description: 'The video job.' }))
 }
@@ -85,7 +85,7 @@ export type LoggedRequestItem = Static<typeof LoggedRequestItem>
 
 export const LoggedRequestList = ListOf(LoggedRequestItem)
 
-/** One request with the entries that it was booked by, none while they are still to come. */
+/** One request with its ledger entries; the list is empty until they are written. */
 export const RequestWithEntries = Type.Object({
   ...requestFields,
   entries: Type.Array(Type.Object({

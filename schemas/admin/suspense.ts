@@ -5,16 +5,16 @@ import { MapOf, Nullable, StringEnum } from '../shared/combinators.ts'
 export const suspenseStates = ['open', 'cleared', 'written_off'] as const
 const State = StringEnum(suspenseStates)
 
-/** An amount that no account was charged, and that an operator clears or writes off. */
+/** A cost that no account was charged. An operator clears it or writes it off. */
 export const SuspenseItem = Type.Object({
   object: Type.Literal('suspense_item'),
-  /** The id of its entry in the books. */
+  /** The id of its ledger entry. */
   id: Type.String({ examples: ['entry_77'] }),
   at: Type.String(),
   state: StringEnum(suspenseStates, { examples: ['cleared'] }),
   /**
    * `over_hold`: the request cost more than was held for it. `late`: its hold had ended. `rejected`: the
-   * database did not accept the charge. `unverified`: the provider may charge a job that has failed.
+   * database rejected the charge. `unverified`: the provider may charge for a failed job.
    */
   reason: Nullable(Type.String({ examples: ['over_hold'] })),
   account: Type.String(),
@@ -28,7 +28,7 @@ export const SuspenseItem = Type.Object({
   /** The tokens, images or seconds that the provider reported. */
   usage: Nullable(MapOf(Type.Number(), { examples: [{ prompt: 14, completion: 76 }] })),
   estimated: Type.Boolean(),
-  /** The entry that closed it, who booked that, when and why. */
+  /** The entry that closed it, with its actor, time and reason. */
   closing: Nullable(Type.Object({
     entry: Type.String(),
     at: Type.String(),

@@ -2,20 +2,20 @@ import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Id, Instant, ListOf, Nano, Paging, Usd } from './shared.ts'
 import { MapOf, Nullable, NullableDecimal, StringEnum } from '../shared/combinators.ts'
 
-/** What usage can be summed up by, beside `tag:<name>`. */
+/** Dimensions of usage reports, besides `tag:<name>`. */
 export const usageDimensions = [
   'account', 'key', 'label', 'model', 'provider', 'day', 'week', 'month', 'estimated'
 ] as const
 
 const Group = Nullable(Type.String())
 
-/** What was used in all. What it is not summed up by is null. */
+/** Total usage of one group. Dimensions that are not grouped by are null. */
 export const UsageRow = Type.Object({
   object: Type.Literal('usage'),
   /** The account that pays. */
   account: Group,
   key: Group,
-  /** The present label of the key. */
+  /** The current label of the key. */
   label: Group,
   model: Group,
   provider: Group,
@@ -23,34 +23,34 @@ export const UsageRow = Type.Object({
   day: Group,
   week: Group,
   month: Group,
-  /** Whether it was charged by an estimate. */
+  /** Whether the charge is an estimate. */
   estimated: Nullable(Type.Boolean()),
   /** By name; empty for requests without the tag. */
   tags: Nullable(MapOf(Type.String())),
   requests: Type.Integer(),
-  /** How many of the requests were charged by an estimate. */
+  /** Requests that were charged by an estimate. */
   estimated_requests: Type.Integer(),
   prompt_tokens: Type.Integer(),
   completion_tokens: Type.Integer(),
-  /** Those of the prompt that were read from a cache. */
+  /** Prompt tokens read from a cache. */
   cached_tokens: Type.Integer(),
-  /** Those of the completion that are reasoning. */
+  /** Completion tokens that are reasoning. */
   reasoning_tokens: Type.Integer(),
   images: Type.Integer(),
-  /** Of video. */
+  /** Seconds of video. */
   seconds: Type.Number({ examples: [0] }),
-  /** What the accounts were charged, less refunds. */
+  /** Charges less refunds. */
   cost_usd: Usd,
   cost_nano: Nano,
-  /** How much more the best model of the pool would have cost for the same tokens, for requests to `auto`. */
+  /** For requests to `auto`: the price of the same tokens at the pool's best model, less the charge. */
   saved_usd: Usd,
   saved_nano: Nano,
-  /** How many of the requests have a known provider cost. */
+  /** Requests whose provider cost is available. */
   costed_requests: Type.Integer(),
-  /** What the operator pays for those; null without any. */
+  /** The operator's cost of those requests; null if there are none. */
   provider_cost_usd: NullableDecimal(),
   provider_cost_nano: Nullable(Nano),
-  /** What those were charged, less what the operator pays for them. */
+  /** The charges of those requests less their cost. */
   margin_usd: NullableDecimal(),
   margin_nano: Nullable(Nano)
 })
@@ -85,7 +85,7 @@ export const UsageQuery = Closed({
   tag: Type.Optional(Type.String({
     pattern: '^[A-Za-z][A-Za-z0-9_-]{0,63}=.{0,128}$', description: 'Only requests with this tag: <name>=<value>.'
   })),
-  /** By account, counts a request for the accounts above the payer too; rows do not add up then. */
+  /** By account: also counts each request for the accounts above the payer, so rows do not add up. */
   children: Type.Optional(StringEnum(['true', 'false'])),
   format: Type.Optional(Format)
 })

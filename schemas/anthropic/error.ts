@@ -8,13 +8,13 @@ const ErrorKind = StringEnum([
 ])
 export type ErrorKind = Static<typeof ErrorKind>
 
-/** Body of every answer of Anthropic's endpoints that is not a success, and data of the event `error`. */
+/** Body of every error response of Anthropic's endpoints, and data of the event `error`. */
 export const MessagesError = Type.Object({
   type: Type.Literal('error'),
   error: Type.Object({
     type: ErrorKind,
     message: Type.String(),
-    details: Type.Optional(Type.Object({ error_code: Type.String() }, { description: 'What names the cause.' }))
+    details: Type.Optional(Type.Object({ error_code: Type.String() }, { description: 'The gateway\'s error code, which names the cause.' }))
   }),
   request_id: Type.String()
 }, {
@@ -26,5 +26,5 @@ export const MessagesError = Type.Object({
 })
 export type MessagesError = Static<typeof MessagesError>
 
-/** What every such endpoint declares besides its own answer. */
+/** The error responses of every such endpoint. */
 export const messagesErrorResponses = { '4xx': MessagesError, '5xx': MessagesError }

@@ -1,8 +1,8 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { ItemsOrString, MapOf, Nullable, StringEnum, Tagged } from '../shared/combinators.ts'
 
-// Source: @anthropic-ai/sdk 1.12.0, resources/messages: ContentBlockParam. Objects are open, because a
-// provider that speaks this protocol gets them as they came.
+// Source: @anthropic-ai/sdk 1.12.0, resources/messages: ContentBlockParam. Objects are open:
+// a provider of this protocol receives them unchanged.
 
 export const CacheMark = Nullable(Type.Object({
   type: Type.Literal('ephemeral'),
@@ -64,7 +64,7 @@ const ToolUseBlockParam = Type.Object({
 })
 export type ToolUseBlockParam = Static<typeof ToolUseBlockParam>
 
-/** Blocks of Anthropic's own tools, which no other provider takes. */
+/** Blocks of Anthropic's server tools, which no other provider accepts. */
 const toolResultKinds = ['tool_reference', 'browser_state'] as const
 const ownKinds = [
   'server_tool_use', 'web_search_tool_result', 'web_fetch_tool_result', 'code_execution_tool_result',
@@ -94,7 +94,7 @@ export type ThinkingBlockParam = Static<typeof ThinkingBlockParam>
 
 const RedactedThinkingBlockParam = Type.Object({ type: Type.Literal('redacted_thinking'), data: Type.String() })
 
-/** A tool that a message of the role `system` adds or takes away. */
+/** A tool that a message of the role `system` adds or removes. */
 const ToolChangeBlockParam = Type.Object({
   type: StringEnum(['tool_addition', 'tool_removal']),
   tool: Type.Object({

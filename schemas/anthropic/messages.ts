@@ -8,7 +8,7 @@ import { CacheMark, MessageBlockParam, TextBlockParam } from './message-blocks.t
 
 const Effort = Type.Optional(Nullable(StringEnum(['low', 'medium', 'high', 'xhigh', 'max'])))
 
-/** The last two fields are those of the role `system`, which has them in the midst of a conversation. */
+/** The last two fields are for messages of the role `system` within a conversation. */
 const MessageParam = Type.Object({
   role: StringEnum(['user', 'assistant', 'system']),
   content: Type.Optional(ItemsOrString(MessageBlockParam)),
@@ -17,7 +17,7 @@ const MessageParam = Type.Object({
 })
 export type MessageParam = Static<typeof MessageParam>
 
-/** A tool of the client, or one of Anthropic's, which has a type of its own. */
+/** A tool of the client, or one of Anthropic's, which has its own type. */
 const MessageTool = Type.Object({
   type: Type.Optional(Nullable(Type.String())),
   name: Type.Optional(Type.String()),
@@ -68,7 +68,7 @@ const promptFields = {
   thread: Type.Optional(Nullable(Type.Object({ type: Type.String() })))
 }
 
-/** Fields are listed, because one that is not could change what a request costs. */
+/** Closed: an unlisted field could change the price of a request. */
 const closed = { additionalProperties: false }
 
 /** Body of `POST /v1/messages`. */
@@ -97,7 +97,7 @@ export const CountTokensRequest = Type.Object({
 }, closed)
 export type CountTokensRequest = Static<typeof CountTokensRequest>
 
-/** Answer of `POST /v1/messages/count_tokens`. */
+/** Response of `POST /v1/messages/count_tokens`. */
 export const TokenCount = Type.Object({ input_tokens: Type.Integer({ examples: [14] }) })
 
 const Tokens = Type.Integer()
@@ -135,7 +135,7 @@ const StopDetails = Nullable(Type.Object({
   type: Type.Literal('refusal'), category: Nullable(Type.String()), explanation: Nullable(Type.String())
 }))
 
-/** Answer of `POST /v1/messages`, and the message of `message_start`, whose `stop_reason` is null. */
+/** Response of `POST /v1/messages`, and the message of `message_start`, whose `stop_reason` is null. */
 export const CreatedMessage = Type.Object({
   id: Type.String(),
   type: Type.Literal('message'),
@@ -183,7 +183,7 @@ const Delta = Tagged('type', [
   Type.Object({ type: Type.Literal('input_json_delta'), partial_json: Type.String() })
 ])
 
-/** One event of a streamed answer. */
+/** One event of a streamed response. */
 export const MessageEvent = Tagged('type', [
   Type.Object({ type: Type.Literal('message_start'), message: CreatedMessage }),
   Type.Object({ type: Type.Literal('content_block_start'), ...at, content_block: MessageBlock }),

@@ -20,10 +20,10 @@ export const AlertsBlock = Type.Object({
   thresholds: Type.Array(Type.Integer({ minimum: 1, maximum: 1_000 }), {
     maxItems: 20,
     default: [50, 80, 100],
-    description: 'Percentages of a budget at which an alert is sent, once per budget period.'
+    description: 'Percentages of a budget that raise an alert, once per budget period.'
   }),
-  low_balance: Type.Optional(usd('account: lower balances are reported, unless the account has a limit of its own'))
+  low_balance: Type.Optional(usd('account: lower balances raise an alert, unless the account has its own limit'))
 }, { ...strict, default: {}, description: 'Alerts about budgets that are nearly used up and low balances.' })
 
-/** Null for the webhook: nothing is watched. */
+/** Without a webhook (null), nothing is watched. */
 export type AlertSettings = Parsed<typeof AlertsBlock>

@@ -12,7 +12,7 @@ import { VideoBlock } from './video.ts'
 const weight = (of: string) => Type.Optional(Type.Number({
   minimum: 0,
   maximum: 100,
-  description: `How much better in quality, 0 to 1, a model of ten times the ${of} must be. Default: that of the policy.`
+  description: `How much better in quality, 0 to 1, a model of ten times the ${of} must be. Default: the policy's value.`
 }))
 
 /** One item of `policies`. */
@@ -32,11 +32,11 @@ export const PolicyEntry = Type.Object({
   }),
   cost_weight: weight('cost'),
   latency_weight: weight('latency'),
-  ceiling: Type.Optional(usd('request at most: answers are cut there, and models that are too dear for it are not chosen'))
-}, { ...strict, description: 'A way to choose a model.' })
+  ceiling: Type.Optional(usd('request at most: responses are cut there, and models too expensive for it are not chosen'))
+}, { ...strict, description: 'A policy for choosing a model.' })
 export type PolicyEntry = Static<typeof PolicyEntry>
 
-/** How `auto` or `auto:<name>` chooses. Null: the policy has its own default, or no ceiling. */
+/** How `auto` or `auto:<name>` chooses. Null applies the policy's default, or no ceiling. */
 export type PolicyConfig = Parsed<typeof PolicyEntry>
 
 /** The operator's `gateway.yaml` after `${NAME}` has been substituted; an empty key counts as absent. */

@@ -62,8 +62,9 @@ export function share (description: string): TNumber {
 }
 
 /**
- * What code reads: keys in camelCase, money as an integer with its unit at the end of the key, null for an
- * absent optional key. A key with a default is required: defaults are filled in before the file is checked.
+ * The configuration as code reads it: keys in camelCase, money as an integer with its unit at the end of the
+ * key, null for an absent optional key. A key with a default is required: defaults are filled in before the
+ * file is checked.
  */
 export type Parsed<Schema extends TSchema> =
   Schema extends TObject<infer Properties> ? {
@@ -80,6 +81,6 @@ type ParsedKey<Key extends string, Schema> =
 type CamelCase<Key extends string> =
   Key extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Key
 
-/** The same fields, where the ones named are never null. */
+/** The same fields, of which those named are never null. */
 export type Known<Fields, Keys extends keyof Fields> =
   Omit<Fields, Keys> & { [Key in Keys]: NonNullable<Fields[Key]> }

@@ -22,7 +22,7 @@ const ImagePriceEntry = Type.Object({
   quality: Type.Optional(imageQuality),
   image: usd('image'),
   further_megapixel: usd('additional megapixel (1024 × 1024 pixels) or part of one', { default: 0 })
-}, { ...strict, description: 'Price of an image of this size and quality; without them, of any.' })
+}, { ...strict, description: 'Price of an image of this size and quality; of any if absent.' })
 
 /** `images` of a model. */
 export const ImagesEntry = Type.Object({

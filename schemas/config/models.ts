@@ -34,7 +34,7 @@ export const PriceEntry = Type.Object({
   ...tokenPrices,
   audio_input: Type.Optional(usdPerMillion('audio tokens of the prompt. Default: `input`')),
   audio_output: Type.Optional(usdPerMillion(
-    'audio tokens of the completion. Default: requests for audio are refused, unless the model is free')),
+    'audio tokens of the completion. Default: audio is refused, unless the model is free')),
   tiers: Type.Optional(Type.Array(TierEntry, {
     maxItems: 16,
     description: "Prices of long prompts. Default: the catalogue's, unless `input` or `output` is set here."
@@ -43,16 +43,16 @@ export const PriceEntry = Type.Object({
     maxItems: 8,
     description: 'Prices of service tiers; tiers without a price are refused. `fast` is `priority`.'
   })),
-  search: Type.Optional(usd('web search of the provider; without it, requests that search are refused')),
+  search: Type.Optional(usd('web search of the provider; without it, requests that search are rejected')),
   max_searches: Type.Optional(count(
-    'Most searches of one answer: their price is held, and charged if the provider does not count them. Default: 1.',
+    'Most searches per response: their price is held, and charged if the provider does not count them. Default: 1.',
     1, 1000)),
   image: Type.Optional(usd('image')),
   second: Type.Optional(usd('second of video'))
 }, {
   ...strict,
   minProperties: 1,
-  description: 'Prices in USD. What has no price, here or in the catalogue, cannot be sold; write 0 for what is free.'
+  description: 'Prices in USD. A unit without a price, here or in the catalogue, cannot be sold; write 0 if it is free.'
 })
 
 /** `cost` of a model or a deployment. */
@@ -62,12 +62,12 @@ const CostEntry = Type.Object({
 }, {
   ...strict,
   minProperties: 1,
-  description: 'What you pay the provider, in the units of `price`; only for reports of costs and margins. ' +
+  description: 'The provider\'s price, in the units of `price`; only for reports of costs and margins. ' +
     'Default: the cost that the provider reports, if any.'
 })
 
 export const deploymentDefaults = { weight: 1, priority: 0 } as const
-/** The release date of a model without one: 2026-01-01 in Unix seconds. */
+/** The default release date of a model: 2026-01-01 in Unix seconds. */
 export const defaultCreated = 1_767_225_600
 
 const DeploymentEntry = Type.Object({
@@ -92,9 +92,9 @@ const CapabilitiesEntry = Type.Object({
   files: Type.Optional(flag('Accepts files such as PDF. Default: as in the catalogue, else false.')),
   json_schema: Type.Optional(flag(
     'Follows a JSON Schema in `response_format`. Default: as in the catalogue, else false.')),
-  reasoning: Type.Optional(flag('Reasons before it answers. Default: as in the catalogue, else false.')),
+  reasoning: Type.Optional(flag('Reasons before it responds. Default: as in the catalogue, else false.')),
   streaming: Type.Optional(flag('Streams its response. Default: true.'))
-}, { ...strict, description: 'What the model supports.' })
+}, { ...strict, description: 'Capabilities of the model.' })
 
 const QualityEntry = Type.Object({
   code: Type.Optional(share('Writing and repairing programs.')),
@@ -105,13 +105,13 @@ const QualityEntry = Type.Object({
   chat: Type.Optional(share('Conversation and writing.')),
   multilingual: Type.Optional(share('Languages other than English.')),
   long_context: Type.Optional(share('Long prompts.'))
-}, { ...strict, description: 'Expected share of good answers per domain, 0 to 1, used by `auto`.' })
+}, { ...strict, description: 'Expected share of good responses per domain, 0 to 1, used by `auto`.' })
 
 /** One item of `models`. */
 export const ModelEntry = Type.Object({
   id: Type.String({
     pattern: '^\\S{1,256}$',
-    description: 'The name clients send: no spaces, slashes are allowed.',
+    description: 'The name that clients send: no spaces, slashes are allowed.',
     examples: ['gpt-4o-mini']
   }),
   kind: Type.Optional(oneOf(['chat', 'image', 'video'], {
@@ -154,7 +154,7 @@ export const ModelEntry = Type.Object({
 }, { ...strict, description: 'A model on offer.' })
 export type ModelEntry = Static<typeof ModelEntry>
 
-/** A model at a provider. Price absent: that of the model; null: not known, so the deployment is not used. */
+/** A model at a provider. An absent price is the model's; a null price disables the deployment. */
 export type DeploymentPlacement = Known<Omit<DeploymentEntry, 'price' | 'cost'>, 'model'>
 
 /** A domain of `quality`. */

@@ -18,11 +18,11 @@ const dialectNames = [
 const Timeouts = Type.Object({
   connect_ms: milliseconds('To establish a connection.', 5_000),
   first_byte_ms: milliseconds('From the request to the first byte of a stream, or of a response that needs no ' +
-    'generation, such as the state of a job. The first byte of anything else comes when it is finished, so only ' +
+    'generation, such as the state of a job. The first byte of other responses arrives when they are finished, so only ' +
     '`total_ms` applies.', 120_000),
   idle_ms: milliseconds('Longest silence within a response.', 60_000),
   // A little more than the 600 s that the SDKs of OpenAI and Anthropic wait.
-  total_ms: milliseconds('The whole call. Streams may take longer: `idle_ms` ends one that is silent, and ' +
+  total_ms: milliseconds('The whole call. Streams may take longer: `idle_ms` ends a silent one, and ' +
     '`requests.stream_ms` any.', 660_000)
 }, { ...strict, default: {}, description: 'Timeouts of one call, in milliseconds.' })
 export type TimeoutsMs = Parsed<typeof Timeouts>
@@ -38,15 +38,15 @@ export const ProviderEntry = Type.Object({
   protocol: Type.Optional(oneOf(protocolNames, {
     description: '`openai` is for any OpenAI-compatible server, `anthropic` for the Messages API, `gemini` for the ' +
       'Gemini API. `sandbox` is built in, for trials and tests; it adds the models `sandbox-chat`, `sandbox-image` and ' +
-      '`sandbox-video`. All others generate images or videos. Default: the one known for this id, else `openai`.'
+      '`sandbox-video`. All others generate images or videos. Default: by the id if it is in the catalogue, else `openai`.'
   })),
   dialect: Type.Optional(oneOf(dialectNames, {
-    description: 'Which OpenAI-compatible server this is. Default: the one known for this id, else `compatible`.'
+    description: 'Which OpenAI-compatible server this is. Default: by the id if it is in the catalogue, else `compatible`.'
   })),
   base_url: Type.Optional(Type.String({
     pattern: '^(https?://|.*\\$\\{)',
     maxLength: 2048,
-    description: 'Base URL of the API, including its version. Default: the one known for this id or dialect.',
+    description: 'Base URL of the API, including its version. Default: by the id or dialect.',
     examples: ['https://api.openai.com/v1']
   })),
   api_key: Type.Optional(Type.String({
@@ -60,18 +60,18 @@ export const ProviderEntry = Type.Object({
   }),
   timeouts: Timeouts,
   max_connections: count(
-    // Each running stream uses one. Enough for a busy process, yet a provider survives a runaway.
-    'Most connections to this provider; each carries one request, more requests wait.', 1, 100_000, 1024),
+    // Each running stream uses one: enough for a busy process, yet a provider survives a runaway one.
+    'Most connections to this provider. Each carries one request; further requests wait.', 1, 100_000, 1024),
   claims: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 256 }), {
     maxItems: 1000,
-    description: 'Names of models, `*` for any text, that go to this provider if no configured model has that id. ' +
-      'Default: those known for this id.',
+    description: 'Names of models, `*` for any text, that this provider serves if no configured model has that id. ' +
+      'Default: those of the catalogue for this id.',
     examples: [['gpt-*', 'o3*']]
   })),
   allow_fields: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 64 }), {
     maxItems: 64,
-    description: 'Request fields to pass on although they change the price. Their cost beyond the price of the ' +
-      'model is not charged to the client.',
+    description: 'Request fields to pass on although they change the price. Their additional cost is not ' +
+      'charged to the client.',
     examples: [['provider']]
   })),
   responses: Type.Optional(oneOf(['auto', 'off'], {
@@ -79,8 +79,8 @@ export const ProviderEntry = Type.Object({
       'one (`auto`, the default) or are translated to chat (`off`).'
   })),
   on_disconnect: Type.Optional(oneOf(['finish', 'stop'], {
-    description: 'What this server does with a call for a whole answer whose connection is closed: it finishes and ' +
-      'charges for it (`finish`), so the gateway waits for the answer after its client has disconnected, or it stops ' +
+    description: 'What this server does if the connection of a call without a stream is closed: it finishes and ' +
+      'charges for it (`finish`), so the gateway waits for the response after its client has disconnected, or it stops ' +
       '(`stop`), so the gateway closes the call. Default: `stop` for the dialects `compatible`, `vllm`, `sglang`, ' +
       '`llamacpp`, `ollama` and `lmstudio`, else `finish`.'
   })),
@@ -91,7 +91,7 @@ export type ProviderEntry = Static<typeof ProviderEntry>
 
 type Fields = Known<Parsed<typeof ProviderEntry>, 'protocol' | 'baseUrl' | 'claims'>
 
-/** Completed with what is known. `baseUrl` has no trailing slash, and is empty for the sandbox. */
+/** With the defaults of the catalogue. `baseUrl` has no trailing slash; it is empty for the sandbox. */
 export interface ProviderConfig extends Omit<Fields, 'dialect' | 'videoMs' | 'allowFields' | 'responses' | 'onDisconnect'> {
   /** Name of a row in services/providers/openai/dialects.ts; only for the protocol `openai`. */
   dialect: string

@@ -9,12 +9,12 @@ export const RequestsEntry = Type.Object({
   stream_ms: milliseconds('How long a stream may take from the request to its last event. A client\'s ' +
     '`x-tollgate-deadline-ms` ends it earlier. On Postgres, money that a node held when it was killed is free again ' +
     'after this time.', 1_800_000),
-  retries: count('How often each deployment is retried before anything was sent to the client, after all others ' +
-    'have been tried. Clients that retry by themselves get fewer.', 0, 10, 3),
+  retries: count('How often each deployment is retried before anything is sent to the client, after all others ' +
+    'have been tried. Clients that retry themselves get fewer retries.', 0, 10, 3),
   backoff_ms: milliseconds('Wait before the first retry of a deployment; doubles each time, with jitter.', 250),
-  max_retry_after_ms: milliseconds('A deployment that asks for a longer wait is not retried: the client gets the ' +
+  max_retry_after_ms: milliseconds('A deployment that requests a longer wait is not retried: the client gets the ' +
     '`retry-after`.', 2_000),
-  retry_unsure: flag('Whether to retry requests that the provider may have processed, and may charge for.', true),
+  retry_unsure: flag('Whether to retry requests that the provider may have processed and may charge for.', true),
   hedge_after_ms: Type.Optional(milliseconds('How long to wait for a deployment before a second one of the same ' +
     'price is called as well. The first response counts; both providers may charge. Default: never.')),
   allow_dearer_fallbacks: flag('Whether a fallback may cost more than the requested model.', false),
@@ -38,10 +38,10 @@ export const BreakerEntry = Type.Object({
     minimum: 1.5,
     maximum: 1000,
     default: 5,
-    description: 'An answer that takes this many times as long as usual for its deployment is slow. After `failures` ' +
-      'slow answers in a row, other deployments are preferred.'
+    description: 'A response that takes this many times as long as usual for its deployment is slow. After `failures` ' +
+      'slow responses in a row, other deployments are preferred.'
   }),
-  slow_min_ms: milliseconds('An answer that starts sooner is never slow.', 2_000),
+  slow_min_ms: milliseconds('A response that starts sooner is never slow.', 2_000),
   probe_every_ms: Type.Optional(Type.Integer({
     minimum: 100,
     maximum: dayMs,

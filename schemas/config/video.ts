@@ -17,12 +17,12 @@ export const VideoEntry = Type.Object({
     minItems: 1, maxItems: 100, description: 'Supported lengths in seconds. Default: any.', examples: [[4, 8]]
   })),
   default_seconds: Type.Optional(Type.Number({
-    exclusiveMinimum: 0, maximum: 3600, description: 'Length of a video for which the client requests none.'
+    exclusiveMinimum: 0, maximum: 3600, description: 'Length of a video if the client requests none.'
   })),
   max_seconds: Type.Optional(Type.Number({
     exclusiveMinimum: 0,
     maximum: 3600,
-    description: 'Longest video, whose price is held in advance. Default: the longest of `seconds`.'
+    description: 'Longest video; its price is held in advance. Default: the longest of `seconds`.'
   })),
   sizes: Type.Optional(Type.Array(videoSize, {
     minItems: 1, maxItems: 100, description: 'Supported sizes. Default: any.'
@@ -45,14 +45,14 @@ export const VideoEntry = Type.Object({
   }))
 }, { ...strict, description: 'What a video model supports.' })
 
-/** What a video model supports. Null: not known. A price applies to any size or audio that is null in it. */
+/** Capabilities of a video model; null if unknown. A null size or audio in a price matches any. */
 export type VideoAbilities = Known<Parsed<typeof VideoEntry>, 'audio' | 'lastFrame' | 'prices'>
 
-/** The block `video`: how video requests are kept open, and how jobs are run. */
+/** The block `video`: long polls and jobs. */
 export const VideoBlock = Type.Object({
-  heartbeat: flag('Whether a waiting client is sent 200 and whitespace, for videos and images. Without it the response has its exact ' +
+  heartbeat: flag('Whether to send 200 and whitespace to a waiting client, for videos and images. Without it the response has its exact ' +
     'status, but every idle timeout on the way must be raised.', true),
-  heartbeat_after_ms: milliseconds('Time before 200 is sent; an error until then has its own status.', 20_000),
+  heartbeat_after_ms: milliseconds('Time before 200 is sent; an earlier error has its own status.', 20_000),
   heartbeat_every_ms: milliseconds('Interval of the whitespace.', 15_000),
   max_hold_ms: milliseconds('How long a request is kept open at most; less than the timeout of clients.', 570_000),
   content: oneOf(['url', 'markdown', 'html'], {
@@ -65,13 +65,13 @@ export const VideoBlock = Type.Object({
   }),
   abandon_after_ms: milliseconds('A job that the provider has not started is cancelled after this time without a ' +
     'waiting client.', 600_000),
-  takeover_after_ms: milliseconds('Jobs of a node without a heartbeat for this long move to other nodes. Read at ' +
+  takeover_after_ms: milliseconds('After this time without a heartbeat of their node, jobs move to other nodes. Read at ' +
     'startup only.', 15_000),
   polls_per_second: Type.Number({
     exclusiveMinimum: 0,
     maximum: 10_000,
     default: 250,
-    description: 'Most polls of one provider by one node. Fewer are made after the provider has answered 429.'
+    description: 'Most polls of one provider by one node. A 429 of the provider lowers the rate.'
   })
 }, { ...strict, default: {}, description: 'How video requests are kept open, and how their jobs are run.' })
 export type VideoSettings = Parsed<typeof VideoBlock>

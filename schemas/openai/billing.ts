@@ -4,28 +4,28 @@ import { ExactDecimal, StringEnum } from '../shared/combinators.ts'
 const open = { additionalProperties: true } as const
 
 const usd = { description: 'US dollars, exact to the ninth decimal.' }
-const savedText = 'How much more the best model of the pool would have cost for the same tokens, in US cents; ' +
-  'negative if less.'
+const savedText = 'Price of the same tokens at the best model of the pool, less the charge, in US cents; may be ' +
+  'negative.'
 const cents = { description: 'US cents, exact to the seventh decimal.' }
 
 /**
- * What the account of a key has: `balance` and `total_spent` add up to what was paid in; of `balance`, `held`
- * is for requests that are still running. `available` is what the key may spend now: the least that the
- * account, those above it and the budget of the key have left.
+ * The money of a key's account. `balance` and `total_spent` add up to the credits; `held` is the part of
+ * `balance` reserved for running requests. `available` is what the key may spend now: the least of the
+ * account, the accounts above it and the budget of the key.
  */
 export const Billing = Type.Object({
   balance: ExactDecimal(usd),
   currency: Type.Literal('usd'),
   total_spent: ExactDecimal(usd),
   available: ExactDecimal({
-    description: 'What the key may spend now, in US dollars: the lowest amount left of its account, the accounts above it and its ' +
-      'budget have left.'
+    description: 'What the key may spend now, in US dollars: the least of its account, the accounts above it and its ' +
+      'budget.'
   }),
   held: ExactDecimal(usd)
 }, { ...open, examples: [{ balance: 87.5, currency: 'usd', total_spent: 12.5, available: 87.492, held: 0.008 }] })
 export type Billing = Static<typeof Billing>
 
-/** What a key may spend in all, in the shape of OpenAI's former endpoint. */
+/** The spending limit of a key, in the shape of OpenAI's former endpoint. */
 export const BillingSubscription = Type.Object({
   object: Type.Literal('billing_subscription'),
   has_payment_method: Type.Boolean(),
@@ -46,7 +46,7 @@ export const BillingSubscription = Type.Object({
 })
 export type BillingSubscription = Static<typeof BillingSubscription>
 
-/** Query of `GET /v1/dashboard/billing/usage`: dates such as `2026-11-21`; `end_date` itself is not meant. */
+/** Query of `GET /v1/dashboard/billing/usage`: dates such as `2026-11-21`; `end_date` is exclusive. */
 export const BillingUsageQuery = Type.Object({
   start_date: Type.Optional(Type.String({ maxLength: 64 })),
   end_date: Type.Optional(Type.String({ maxLength: 64 })),
@@ -60,11 +60,11 @@ export const BillingUsageQuery = Type.Object({
 }, open)
 export type BillingUsageQuery = Static<typeof BillingUsageQuery>
 
-/** What was spent day by day, in the shape of OpenAI's former endpoint. */
+/** Spending by day, in the shape of OpenAI's former endpoint. */
 export const BillingUsage = Type.Object({
   object: Type.Literal('list'),
   total_usage: ExactDecimal(cents),
-  total_saved: ExactDecimal({ description: `What \`auto\` saved. ${savedText}` }),
+  total_saved: ExactDecimal({ description: `Savings of \`auto\`. ${savedText}` }),
   daily_costs: Type.Array(Type.Object({
     timestamp: Type.Integer({ description: 'Start of the day, week or month in UTC, in Unix seconds.' }),
     saved: ExactDecimal({ description: savedText }),

@@ -10,8 +10,7 @@ import { WebhookUrl } from './webhooks.ts'
 const Metadata = Nullable(MapOf(Type.String()))
 const ServiceTier = Nullable(StringEnum(['auto', 'default', 'flex', 'scale', 'priority', 'fast']))
 
-// The specification has no minimum here; the live service refuses less than one, and a negative budget has no
-// price.
+// The specification has no minimum; the live service rejects less than one.
 const TokenBudget = Nullable(Type.Integer({ minimum: 1 }))
 
 const AudioOutput = Type.Object({
@@ -29,9 +28,9 @@ const WebSearchOptions = Type.Object({
   })))
 })
 
-/** Tollgate's own: what a video model shall make. What is absent is the model's choice. */
+/** An extension of Tollgate: parameters of a video. The model chooses absent ones. */
 const VideoOptions = Type.Object({
-  // Providers make no shorter ones, and would make one of their usual length at the price of a fraction.
+  // Providers generate no shorter video: they would charge a fraction for one of their usual length.
   seconds: Type.Optional(Nullable(Type.Number({ minimum: 1, maximum: 3600 }))),
   size: Type.Optional(Nullable(Type.String({ pattern: '^[1-9]\\d{1,4}x[1-9]\\d{1,4}$' }))),
   aspect_ratio: Type.Optional(Nullable(Type.String({ pattern: '^\\d{1,3}:\\d{1,3}$' }))),
@@ -73,13 +72,13 @@ export const ChatCompletionRequest = Type.Object({
   web_search_options: Type.Optional(WebSearchOptions),
   moderation: Type.Optional(Nullable(Type.Object({ model: Type.String() }))),
   video: Type.Optional(Nullable(VideoOptions)),
-  /** Tollgate's own: only for videos, with the header `Prefer: respond-async`. */
+  /** An extension of Tollgate, only for videos with the header `Prefer: respond-async`. */
   webhook_url: Type.Optional(WebhookUrl)
 })
 export type ChatCompletionRequest = Static<typeof ChatCompletionRequest>
 
-// Below are answers. They are open, because a serializer drops what a closed schema does not list, and they
-// require only what every provider sends: the live service leaves out `logprobs`, specified as required.
+// Responses. They are open, because a serializer drops unlisted fields of a closed schema, and they require
+// only what every provider sends: the live service omits `logprobs`, which the specification requires.
 const open = { additionalProperties: true }
 const FinishReason = StringEnum(['stop', 'length', 'tool_calls', 'content_filter', 'function_call'])
 
@@ -100,7 +99,7 @@ export const ChatLogprobs = Type.Object({
 export type ChatLogprobs = Static<typeof ChatLogprobs>
 
 /**
- * Tollgate's own: one video of a model that makes videos. Seconds, size and expiry are null when not known.
+ * An extension of Tollgate: one generated video. Seconds, size and expiry are null if unknown.
  */
 export const VideoResult = Type.Object({
   type: Type.Literal('video_url'),
@@ -112,7 +111,7 @@ export const VideoResult = Type.Object({
   /** Unix seconds. */
   expires_at: Nullable(Type.Number()),
   job_id: Type.String(),
-  /** False: the address is the provider's own, because the video could not be copied. */
+  /** False if the URL is the provider's, because the video could not be copied. */
   stored: Type.Optional(Type.Boolean())
 }, open)
 export type VideoResult = Static<typeof VideoResult>
@@ -129,7 +128,7 @@ export const ChatCompletionMessage = Type.Object({
 }, open)
 export type ChatCompletionMessage = Static<typeof ChatCompletionMessage>
 
-/** Answer of `POST /v1/chat/completions`. `created` is in Unix seconds. */
+/** Response of `POST /v1/chat/completions`. `created` is in Unix seconds. */
 export const ChatCompletion = Type.Object({
   id: Type.String(),
   object: Type.Literal('chat.completion'),
@@ -145,7 +144,7 @@ export const ChatCompletion = Type.Object({
   service_tier: Type.Optional(Nullable(Type.String())),
   system_fingerprint: Type.Optional(Nullable(Type.String())),
   metadata: Type.Optional(Metadata),
-  /** Why a video was not made, when that became known only after the status was sent; and the job. */
+  /** The job, and why its video failed if the status had already been sent. */
   error: Type.Optional(ErrorDetails),
   job_id: Type.Optional(Type.String())
 }, {
@@ -197,7 +196,7 @@ export const ChatCompletionDelta = Type.Object({
 }, open)
 export type ChatCompletionDelta = Static<typeof ChatCompletionDelta>
 
-/** One event of a streamed answer; `usage` is null on all but the last, whose `choices` are empty. */
+/** One event of a stream; `usage` is null on all but the last, whose `choices` are empty. */
 export const ChatCompletionChunk = Type.Object({
   id: Type.String(),
   object: Type.Literal('chat.completion.chunk'),

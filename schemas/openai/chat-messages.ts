@@ -1,8 +1,8 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Nullable, StringEnum, StringOrItems, Tagged } from '../shared/combinators.ts'
 
-// Source: OpenAI specification 2.3.0, ChatCompletionRequestMessage. Objects are open: fields not listed here
-// belong to one provider or another and pass through.
+// Source: OpenAI specification 2.3.0, ChatCompletionRequestMessage. Objects are open: unlisted fields
+// pass through to the provider.
 
 const PromptCacheBreakpoint = Type.Object({ mode: Type.Literal('explicit') })
 
@@ -16,7 +16,7 @@ export type TextPart = Static<typeof TextPart>
 export const ImagePart = Type.Object({
   type: Type.Literal('image_url'),
   image_url: Type.Object({
-    // Not `format: uri`: that check would run over megabytes of base64 in data: URLs.
+    // Not `format: uri`, which would scan megabytes of base64 in data: URLs.
     url: Type.String(),
     detail: Type.Optional(StringEnum(['auto', 'low', 'high', 'original']))
   }),
@@ -42,7 +42,7 @@ export const FilePart = Type.Object({
 })
 export type FilePart = Static<typeof FilePart>
 
-/** Not OpenAI's: the form in which several other providers take a video. */
+/** Not OpenAI's: several other providers accept videos in this form. */
 export const VideoPart = Type.Object({
   type: Type.Literal('video_url'),
   video_url: Type.Object({ url: Type.String() })
@@ -58,7 +58,7 @@ export type UserPart = Static<typeof UserPart>
 export const TextContent = StringOrItems(Tagged('type', [TextPart]))
 export type TextContent = Static<typeof TextContent>
 
-// Said aloud only where the schema also serializes answers: a serializer drops what a schema does not list.
+// Explicit only where the schema also serializes responses, because a serializer drops unlisted fields.
 const open = { additionalProperties: true }
 
 export const FunctionToolCall = Type.Object({

@@ -50,7 +50,7 @@ export const ToolChoice = StringEnumOr(['none', 'auto', 'required'], Tagged('typ
 ]))
 export type ToolChoice = Static<typeof ToolChoice>
 
-/** The form of tools before there were tools; old clients still send it. */
+/** The predecessor of tools, which old clients still send. */
 export const FunctionDefinition = Type.Object({
   name: Type.String(),
   description: Type.Optional(Type.String()),

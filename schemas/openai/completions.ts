@@ -3,7 +3,7 @@ import { MapOf, Nullable, StringEnum } from '../shared/combinators.ts'
 import { samplingFields } from './sampling.ts'
 import { CompletionUsage } from './usage.ts'
 
-/** A text, texts, a list of tokens or lists of tokens; that none is mixed is checked after the schema. */
+/** A text, texts, a list of tokens or lists of tokens. Mixtures are rejected after validation. */
 const Prompt = Type.Unsafe<string | string[] | number[] | number[][] | null>({
   type: ['string', 'array', 'null'],
   items: { type: ['string', 'integer', 'array'], minItems: 1, items: { type: 'integer' } }
@@ -33,8 +33,8 @@ export const CompletionLogprobs = Type.Object({
 export type CompletionLogprobs = Static<typeof CompletionLogprobs>
 
 /**
- * Answer of `POST /v1/completions`, whole or as one event of a stream; there `finish_reason` is null until
- * the last text and `usage` until the last event. `created` is in Unix seconds.
+ * Response of `POST /v1/completions`, or one event of its stream, where `finish_reason` is null until the
+ * last text and `usage` until the last event. `created` is in Unix seconds.
  */
 export const Completion = Type.Object({
   id: Type.String(),

@@ -8,7 +8,7 @@ export const ErrorDetails = Type.Object({
   code: Nullable(Type.String())
 })
 
-/** Body of every answer that is not a success. Source: OpenAI specification, schema `ErrorResponse`. */
+/** Body of every error response. Source: OpenAI specification, schema `ErrorResponse`. */
 export const ErrorResponse = Type.Object({ error: ErrorDetails }, {
   examples: [{
     error: {
@@ -21,5 +21,5 @@ export const ErrorResponse = Type.Object({ error: ErrorDetails }, {
 })
 export type ErrorResponse = Static<typeof ErrorResponse>
 
-/** What every endpoint declares besides its own answer. */
+/** The error responses of every endpoint. */
 export const errorResponses = { '4xx': ErrorResponse, '5xx': ErrorResponse }

@@ -4,8 +4,8 @@ import { ErrorDetails } from './error.ts'
 
 /**
  * Body of `POST /v1/images/generations`. Source: OpenAI specification, `CreateImageRequest`; `model` is
- * needed here, because a gateway of many models has no default among them. Fields not listed pass through to
- * the provider, save those that change what an image costs.
+ * required, because a gateway of many models has no default. Unlisted fields pass through to the provider,
+ * except those that change the price of an image.
  */
 export const ImageGenerationRequest = Type.Object({
   model: Type.String({ minLength: 1 }),
@@ -27,9 +27,9 @@ export const ImageGenerationRequest = Type.Object({
 export type ImageGenerationRequest = Static<typeof ImageGenerationRequest>
 
 const Image = Type.Object({
-  url: Type.Optional(Type.String({ description: 'Signed, good until the image expires; needs no key.' })),
+  url: Type.Optional(Type.String({ description: 'A signed URL: it needs no key and is valid until the image expires.' })),
   b64_json: Type.Optional(Type.String()),
-  revised_prompt: Type.String({ description: 'The prompt as the provider rewrote it, else as it was sent.' })
+  revised_prompt: Type.String({ description: 'The prompt as the provider rewrote it, else as received.' })
 })
 
 const ImageUsage = Type.Object({
@@ -39,7 +39,7 @@ const ImageUsage = Type.Object({
   input_tokens_details: Type.Object({ text_tokens: Type.Integer(), image_tokens: Type.Integer() })
 })
 
-/** Answer of `POST /v1/images/generations`. Source: OpenAI specification, `ImagesResponse`. */
+/** Response of `POST /v1/images/generations`. Source: OpenAI specification, `ImagesResponse`. */
 export const ImagesResponse = Type.Object({
   created: Type.Integer({ description: 'Unix seconds.' }),
   data: Type.Array(Image, { description: 'Empty only beside `error`.' }),

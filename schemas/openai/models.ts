@@ -5,21 +5,21 @@ const usd = (unit: string) => Type.Optional(Type.String({ description: `USD per 
 const Pricing = Type.Object({
   input: usd('1 million prompt tokens'),
   output: usd('1 million completion tokens'),
-  cache_read: usd('1 million prompt tokens that were cached; absent: as input'),
-  cache_write: usd('1 million prompt tokens put into the cache; absent: as input'),
+  cache_read: usd('1 million prompt tokens read from the cache; absent: as input'),
+  cache_write: usd('1 million prompt tokens written to the cache; absent: as input'),
   cache_write_1h: usd('1 million prompt tokens put into the cache for an hour'),
   image: usd('image'),
   second: usd('second of video'),
-  search: usd('web search; absent: requests that search are refused'),
+  search: usd('web search; absent: requests that search are rejected'),
   service_tiers: Type.Optional(Type.Array(Type.Object({
     name: Type.String(),
     input: Type.String(),
     output: Type.String(),
-    cache_read: usd('1 million prompt tokens that were cached'),
-    cache_write: usd('1 million prompt tokens put into the cache'),
+    cache_read: usd('1 million prompt tokens read from the cache'),
+    cache_write: usd('1 million prompt tokens written to the cache'),
     cache_write_1h: usd('1 million prompt tokens put into the cache for an hour')
-  }), { description: 'Prices of requests with this `service_tier`; other tiers are refused.' }))
-}, { description: 'What is absent has no price. The names and units are those of `price` in gateway.yaml.' })
+  }), { description: 'Prices of requests with this `service_tier`; other tiers are rejected.' }))
+}, { description: 'Prices under the names and units of `price` in gateway.yaml; absent ones do not exist.' })
 
 const Modality = Type.Union(['text', 'image', 'audio', 'video', 'file'].map(name => Type.Literal(name)))
 
@@ -40,20 +40,20 @@ const Images = Type.Object({
     image: Type.String(),
     further_megapixel: Type.Optional(Type.String())
   })))
-}, { description: 'What an image model can do, under the names of `images` in gateway.yaml.' })
+}, { description: 'Capabilities of an image model, under the names of `images` in gateway.yaml.' })
 
 /**
- * One model on offer: OpenAI's four fields, `created` in Unix seconds, and fields of Tollgate's own, each
- * absent where nothing is known.
+ * One model: OpenAI's four fields, `created` in Unix seconds, and extensions of Tollgate, each absent if
+ * unknown.
  */
 export const Model = Type.Object({
   id: Type.String(),
   object: Type.Literal('model'),
   created: Type.Integer(),
   owned_by: Type.String(),
-  kind: Type.Union(['chat', 'image', 'video'].map(name => Type.Literal(name)), { description: 'What it makes.' }),
-  context_window: Type.Optional(Type.Integer({ description: 'Most tokens of prompt and answer together.' })),
-  max_output_tokens: Type.Optional(Type.Integer({ description: 'Most tokens of one answer.' })),
+  kind: Type.Union(['chat', 'image', 'video'].map(name => Type.Literal(name)), { description: 'The kind of output.' }),
+  context_window: Type.Optional(Type.Integer({ description: 'Most tokens of prompt and completion together.' })),
+  max_output_tokens: Type.Optional(Type.Integer({ description: 'Most tokens of one completion.' })),
   pricing: Type.Optional(Pricing),
   modalities: Type.Optional(Type.Object({ input: Type.Array(Modality), output: Type.Array(Modality) })),
   capabilities: Type.Optional(Type.Object({
@@ -64,8 +64,8 @@ export const Model = Type.Object({
     temperature: Type.Optional(Type.Boolean())
   })),
   images: Type.Optional(Images),
-  knowledge: Type.Optional(Type.String({ description: 'How far its knowledge reaches, e.g. `2024-04`.' })),
-  deprecated: Type.Optional(Type.Boolean({ description: 'True: its provider will end it.' }))
+  knowledge: Type.Optional(Type.String({ description: 'Knowledge cutoff, e.g. `2024-04`.' })),
+  deprecated: Type.Optional(Type.Boolean({ description: 'True if the provider will retire the model.' }))
 }, {
   additionalProperties: true,
   examples: [{
@@ -83,6 +83,6 @@ export const Model = Type.Object({
 })
 export type Model = Static<typeof Model>
 
-/** Answer of `GET /v1/models`; never paged. */
+/** Response of `GET /v1/models`; never paged. */
 export const ModelList = Type.Object({ object: Type.Literal('list'), data: Type.Array(Model) })
 export type ModelList = Static<typeof ModelList>

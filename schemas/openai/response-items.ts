@@ -2,8 +2,8 @@ import { Type, type Static, type TObject } from '@sinclair/typebox'
 import { Nullable, StringEnum, StringOrItems, Tagged } from '../shared/combinators.ts'
 import { ResponseTool } from './response-tools.ts'
 
-// Source: openai@7.55.0 resources/responses/responses.d.ts, ResponseInputItem. Objects are open: clients send
-// back what they got, with ids and states that mean nothing in a request.
+// Source: openai@7.55.0 resources/responses/responses.d.ts, ResponseInputItem. Objects are open:
+// clients send items back as received, with ids and states that a request does not need.
 
 const Id = Type.Optional(Nullable(Type.String()))
 const CacheBreakpoint = Type.Optional(Type.Object({
@@ -98,7 +98,7 @@ export type ReasoningItem = Static<typeof ReasoningItem>
 
 const ItemReference = Type.Object({ type: Type.Literal('item_reference'), id: Type.String({ minLength: 1 }) })
 
-/** Items that only a provider which has the Responses API itself can read. */
+/** Items that only a provider with a Responses API can read. */
 export const nativeItemTypes = [
   'additional_tools', 'apply_patch_call', 'apply_patch_call_output', 'code_interpreter_call', 'compaction',
   'compaction_trigger', 'computer_call', 'computer_call_output', 'configuration_update', 'file_search_call',

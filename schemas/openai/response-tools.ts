@@ -36,7 +36,7 @@ const NamespaceTool = Type.Object({
   tools: Type.Array(Tagged('type', [ResponseFunctionTool, ResponseCustomTool]))
 })
 
-/** The search among tools, which the client runs if `execution` says so. */
+/** The search among tools; the client runs it if `execution` is `client`. */
 const ToolSearchTool = Type.Object({
   type: Type.Literal('tool_search'),
   execution: Type.Optional(Nullable(StringEnum(['server', 'client']))),
@@ -45,7 +45,7 @@ const ToolSearchTool = Type.Object({
 })
 export type ToolSearchTool = Static<typeof ToolSearchTool>
 
-/** Tools that the provider runs, or that only its own API knows. */
+/** Tools that the provider runs, or that only its API supports. */
 export const builtInTools = [
   'apply_patch', 'code_interpreter', 'computer', 'computer_use', 'computer_use_preview', 'file_search',
   'image_generation', 'local_shell', 'mcp', 'programmatic_tool_calling', 'shell', 'web_search', 'web_search_2025_08_26',

@@ -30,7 +30,7 @@ const Reasoning = Type.Object({
 
 const chat = ChatCompletionRequest.properties
 
-/** What of a request to `/v1/responses` an answer repeats. */
+/** The request fields of `/v1/responses` that a response repeats. */
 const echoed = {
   instructions: Type.Optional(Nullable(Type.String())),
   max_output_tokens: Type.Optional(Nullable(Type.Integer({ minimum: 1 }))),
@@ -57,7 +57,7 @@ const echoed = {
   user: Type.Optional(Nullable(Type.String()))
 }
 
-/** Body of `POST /v1/responses`. Fields that are not listed are refused. */
+/** Body of `POST /v1/responses`. Unlisted fields are rejected. */
 export const ResponseRequest = Type.Object({
   model: Type.String({ minLength: 1 }),
   input: ResponseInput,
@@ -74,13 +74,13 @@ export const ResponseRequest = Type.Object({
   stream_options: Type.Optional(Nullable(Type.Object({
     include_obfuscation: Type.Optional(Type.Boolean())
   }))),
-  // Tollgate's own, as for chat.
+  // Extensions of Tollgate, as for chat.
   fallbacks: chat.fallbacks,
   routing: chat.routing
 })
 export type ResponseRequest = Static<typeof ResponseRequest>
 
-/** Body of `POST /v1/responses/input_tokens`: the members of a request that decide its length. */
+/** Body of `POST /v1/responses/input_tokens`: the fields of a request that count as input. */
 export const InputTokensRequest = Type.Object({
   model: Type.Optional(Nullable(Type.String({ minLength: 1 }))),
   input: Type.Optional(Nullable(ResponseInput)),
@@ -100,7 +100,7 @@ export const InputTokenCount = Type.Object({
   input_tokens: Type.Integer({ examples: [14] })
 })
 
-// Answers are open, because a serializer drops what a closed schema does not list.
+// Responses are open, because a serializer drops unlisted fields of a closed schema.
 const open = { additionalProperties: true }
 
 export const ResponseUsage = Type.Object({
@@ -118,7 +118,7 @@ export type ResponseUsage = Static<typeof ResponseUsage>
 
 export const ResponseOutputItem = Type.Object({ type: Type.String(), id: Type.Optional(Type.String()) }, open)
 
-/** Answer of `POST /v1/responses`. Times are in Unix seconds. */
+/** Response of `POST /v1/responses`. Times are in Unix seconds. */
 export const ResponseObject = Type.Object({
   id: Type.String(),
   object: Type.Literal('response'),
@@ -162,7 +162,7 @@ export const ResponseObject = Type.Object({
 })
 export type ResponseObject = Static<typeof ResponseObject>
 
-/** One event of a streamed answer; the `type` is the name of the event too. */
+/** One event of a stream; `type` is also the name of the event. */
 export const ResponseStreamEvent = Type.Object({ type: Type.String(), sequence_number: Type.Number() }, open)
 export type ResponseStreamEvent = Static<typeof ResponseStreamEvent>
 
@@ -172,7 +172,7 @@ const Includes = Type.Optional(Type.Unsafe<string | string[]>({ type: ['string',
 export const RetrieveQuery = Type.Object({
   include: Includes,
   'include[]': Includes,
-  // A stored response is whole. The values of a query are texts.
+  // A stored response cannot be streamed. Query values are strings.
   stream: Type.Optional(StringEnum(['false']))
 })
 

@@ -10,12 +10,12 @@ const StreamOptions = Type.Object({
   include_obfuscation: Type.Optional(Type.Boolean())
 })
 
-/** Tollgate's own: how a request to `auto` chooses its model. */
+/** An extension of Tollgate: how `auto` chooses the model of this request. */
 const RoutingWishes = Type.Object({
   cost_quality: Type.Optional(Nullable(Type.Number({
     minimum: 0,
     maximum: 10,
-    description: 'What counts more: 0 the lowest cost, 5 as `auto`, 10 the best quality.'
+    description: 'Weight between cost and quality: 0 the lowest cost, 5 as `auto`, 10 the best quality.'
   }))),
   models: Type.Optional(Nullable(Type.Array(ModelId, {
     minItems: 1,
@@ -38,7 +38,7 @@ export const samplingFields = {
   // The bounds of a 64-bit integer, as near as a double comes.
   seed: Type.Optional(Nullable(Type.Integer({ minimum: -(2 ** 63), maximum: 2 ** 63 }))),
   user: Type.Optional(Type.String()),
-  // Tollgate's own: models to try, in this order, when the one asked for cannot answer.
+  // An extension of Tollgate: models to try, in this order, if the requested one fails.
   fallbacks: Type.Optional(Nullable(Type.Array(ModelId, { maxItems: 8 }))),
   routing: Type.Optional(Nullable(RoutingWishes))
 }

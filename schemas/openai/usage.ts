@@ -11,7 +11,7 @@ export const CompletionUsage = Type.Object({
   prompt_tokens_details: Type.Optional(Type.Object({
     cached_tokens: Type.Optional(Tokens),
     cache_write_tokens: Type.Optional(Tokens),
-    // Not OpenAI's: those among `cache_write_tokens` that are kept for an hour.
+    // Not OpenAI's: the part of `cache_write_tokens` that is cached for an hour.
     cache_write_1h_tokens: Type.Optional(Tokens),
     audio_tokens: Type.Optional(Tokens),
     image_tokens: Type.Optional(Tokens),

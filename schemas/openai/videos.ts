@@ -11,8 +11,8 @@ const Picture = StringOr(Type.Object({
 
 /**
  * Body of `POST /v1/videos`, as JSON or as a form. Source: `openai` 7.55 on npm, `VideoCreateParams`;
- * `model` is needed here, because a gateway of many models has no default among them. The fields after `size`
- * are Tollgate's own. There are no others, because none may change the price unnoticed.
+ * `model` is required, because a gateway of many models has no default. The fields after `size` are
+ * extensions of Tollgate. Unlisted fields are rejected: none may change the price unnoticed.
  */
 export const VideoCreateRequest = Type.Object({
   model: Type.String({ minLength: 1 }),
@@ -40,17 +40,17 @@ export type VideoCreateRequest = Static<typeof VideoCreateRequest>
 
 const PictureFile = Type.String({
   format: 'binary',
-  description: 'A file: a PNG, JPEG, WebP or GIF. As text, what the member of the JSON body can be; `{image_url}` is the field ' +
+  description: 'A file: a PNG, JPEG, WebP or GIF. As text, the values of the JSON member; `{image_url}` is the field ' +
     '`<name>[image_url]`.'
 })
 
-/** The same body as a form, for the OpenAPI document alone: a form is validated as the JSON it stands for. */
+/** The same body as a form, only for the OpenAPI document: a form is converted to JSON before validation. */
 export const VideoForm = Type.Object({
   ...VideoCreateRequest.properties,
   input_reference: Type.Optional(PictureFile),
   last_frame: Type.Optional(PictureFile),
   metadata: Type.Optional(Type.Object({}, {
-    additionalProperties: Type.String(), description: 'Each entry is a field of its own: `metadata[<key>]`.'
+    additionalProperties: Type.String(), description: 'Each entry is a separate field: `metadata[<key>]`.'
   }))
 }, { additionalProperties: false })
 
@@ -63,7 +63,7 @@ const VideoError = Type.Object({
 
 const seconds = (description: string) => Nullable(Type.Integer({ description: `Unix seconds: ${description}` }))
 
-/** A video job as its client sees it. Source: `openai` 7.55 on npm, `Video`. */
+/** A video job as shown to its client. Source: `openai` 7.55 on npm, `Video`. */
 export const VideoObject = Type.Object({
   id: Type.String(),
   object: Type.Literal('video'),
@@ -71,7 +71,7 @@ export const VideoObject = Type.Object({
   progress: Type.Integer({ minimum: 0, maximum: 100 }),
   model: Type.String(),
   prompt: Nullable(Type.String()),
-  seconds: Type.String({ description: 'The length that was ordered.' }),
+  seconds: Type.String({ description: 'The requested length.' }),
   size: Type.String(),
   created_at: Type.Integer({ description: 'Unix seconds.' }),
   completed_at: seconds('when it was completed or failed.'),
@@ -101,12 +101,12 @@ export type VideoObject = Static<typeof VideoObject>
 
 /** Query of `GET /v1/videos`. Source: `openai` 7.55 on npm, `VideoListParams`. */
 export const VideoListQuery = Type.Object({
-  after: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'The `last_id` of the page before.' })),
+  after: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'The `last_id` of the previous page.' })),
   limit: Type.Optional(Type.String({ pattern: '^([1-9]\\d?|100)$', description: 'From 1 to 100; 20 if absent.' })),
   order: Type.Optional(StringEnum(['asc', 'desc']))
 }, { additionalProperties: false })
 
-/** Answer of `GET /v1/videos`. Source: `openai` 7.55 on npm, `ConversationCursorPage`. */
+/** Response of `GET /v1/videos`. Source: `openai` 7.55 on npm, `ConversationCursorPage`. */
 export const VideoList = Type.Object({
   object: Type.Literal('list'),
   data: Type.Array(VideoObject),
@@ -115,7 +115,7 @@ export const VideoList = Type.Object({
   has_more: Type.Boolean()
 })
 
-/** Answer of `DELETE /v1/videos/:id`. Source: `openai` 7.55 on npm, `VideoDeleteResponse`. */
+/** Response of `DELETE /v1/videos/:id`. Source: `openai` 7.55 on npm, `VideoDeleteResponse`. */
 export const VideoDeleted = Type.Object({
   id: Type.String({ examples: ['job_0mwwxelgo7a67d65bd5a300c800000000'] }),
   object: Type.Literal('video.deleted'),

@@ -5,16 +5,16 @@ import { StringEnum } from '../shared/combinators.ts'
 export const WebhookUrl = Type.String({
   minLength: 1,
   maxLength: 2048,
-  description: 'An HTTPS URL with a public address, which gets a signed message when the video is completed or has failed.',
+  description: 'An HTTPS URL with a public address. It receives a signed message when the video is completed or has failed.',
   examples: ['https://app.example.com/hooks/videos']
 })
 
 /**
- * The message to a webhook. Source: `openai` 7.55 on npm, `resources/webhooks`, whose events have this form.
+ * A webhook message. Source: `openai` 7.55 on npm, `resources/webhooks`.
  */
 export const VideoEvent = Type.Object({
   object: Type.Literal('event'),
-  id: Type.String({ description: 'As the header `webhook-id`; the same in all attempts.' }),
+  id: Type.String({ description: 'Equal to the header `webhook-id` and the same in all attempts.' }),
   type: StringEnum(['video.completed', 'video.failed']),
   created_at: Type.Integer({ description: 'Unix seconds: when the video was completed or failed.' }),
   data: Type.Object({ id: Type.String({ description: 'The id of the video, for `GET /v1/videos/{id}`.' }) })

@@ -1,9 +1,9 @@
 import { Type, type Static, type TObject, type TSchema, type StringOptions, type TUnsafe } from '@sinclair/typebox'
 
-// Unions are written as one `type` list or one discriminator instead of `anyOf`: a validator then reports the
-// one field that is wrong, not a pile of branches that all failed.
+// Unions are one `type` list or one discriminator instead of `anyOf`, so that a validator reports the wrong
+// field and not every branch.
 
-/** A schema of one plain type that also takes null. */
+/** A schema of one plain type that also accepts null. */
 export function Nullable<Schema extends TSchema> (schema: Schema): TUnsafe<Static<Schema> | null> {
   const values = schema.enum === undefined ? {} : { enum: [...schema.enum, null] }
   return Type.Unsafe<Static<Schema> | null>({ ...schema, ...values, type: [schema.type, 'null'].flat() })
@@ -15,14 +15,14 @@ export interface ExactNumber { readonly rawJSON: string }
 interface DecimalOptions { description?: string, examples?: number[] }
 
 /**
- * An exact decimal number of an answer. It has no `type`, because a serializer would turn a number into a
+ * An exact decimal number of a response. It has no `type`, because a serializer would turn a number into a
  * double; the OpenAPI document adds it.
  */
 export function ExactDecimal (options: DecimalOptions = {}): TUnsafe<ExactNumber> {
   return Type.Unsafe<ExactNumber>({ format: 'decimal', ...options })
 }
 
-/** An exact decimal number of an answer, or null. */
+/** An exact decimal number of a response, or null. */
 export function NullableDecimal (options: DecimalOptions = {}): TUnsafe<ExactNumber | null> {
   return Type.Unsafe<ExactNumber | null>({ ...ExactDecimal(options), nullable: true })
 }
@@ -66,7 +66,7 @@ export function MapOf<Value extends TSchema> (
   return Type.Unsafe<Record<string, Static<Value>>>({ type: 'object', additionalProperties: value, ...options })
 }
 
-/** Objects told apart by a string property, checked on its own first so that its error names it. */
+/** Objects with a discriminator, a string property that is checked first so that its error names it. */
 export function Tagged<Branches extends TObject[]> (
   tag: string, branches: [...Branches]
 ): TUnsafe<Static<Branches[number]>> {
