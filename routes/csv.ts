@@ -2,10 +2,10 @@ import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
 import { Type } from '@fastify/type-provider-typebox'
 
-/** The schema of a CSV answer. */
+/** The schema of a CSV response. */
 export const Csv = Type.Unsafe<Readable>({ type: 'string' })
 
-/** Whether an answer shall be CSV: when `format` says so, else when `Accept` names it first. */
+/** Whether the client prefers CSV: by `format`, else by the first type in `Accept`. */
 export function wantsCsv (format: 'json' | 'csv' | undefined, accept = ''): boolean {
   if (format !== undefined) return format === 'csv'
   return /^\s*text\/csv\b/i.test(accept)
@@ -20,7 +20,7 @@ export async function toCsvBody (
   return Readable.from(body)
 }
 
-/** Waits for the first piece, so that what fails at once is an error and not the end of an answer. */
+/** Waits for the first chunk, so that an early failure is an error response and not a truncated body. */
 async function begun (pieces: AsyncGenerator<string, void, undefined>): Promise<AsyncGenerator<string>> {
   const first = await pieces.next()
   return (async function * () {

@@ -3,7 +3,7 @@ import { gunzip } from 'node:zlib'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { takesCoding } from '../services/http/takes-coding.ts'
 
-/** Nothing is loaded from elsewhere, whatever the script may want; requests go to this server alone. */
+/** The page loads nothing from other origins; requests go only to this server. */
 const policy = [
   "default-src 'none'", "script-src 'self' 'unsafe-inline' 'unsafe-eval'", "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data: blob:", "font-src 'self' data:", "connect-src 'self'", "worker-src 'self' blob:",
@@ -16,7 +16,7 @@ const safety = {
   'referrer-policy': 'no-referrer'
 }
 
-/** `GET /openapi.json`, and `GET /docs`, a page to read it and to try it out; neither needs a key. */
+/** `GET /openapi.json`, and `GET /docs`, a page to read it and try it out; neither needs a key. */
 export default async function docs (app: FastifyInstance): Promise<void> {
   const config = { passThrough: true }
   app.get('/openapi.json', { config }, async (_request, reply) => {

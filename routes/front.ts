@@ -6,7 +6,7 @@ import { frontPage } from '../services/http/front-page.ts'
 
 const policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 const response = {
-  description: 'A page for a browser, and the same facts as JSON for others',
+  description: 'A page for a browser, and the same content as JSON for other clients',
   content: { 'application/json': { schema: Front }, 'text/html': { schema: Type.String() } }
 }
 
@@ -15,7 +15,7 @@ const front: FastifyPluginAsyncTypebox = async app => {
   const { version } = packageFile
   app.get('/', {
     schema: {
-      summary: 'Tell what this server is',
+      summary: 'Describe this server',
       description: 'A page for browsers; its version, base URL and documentation as JSON for other clients.',
       response: { 200: response, '4xx': ErrorResponse }
     }

@@ -2,12 +2,12 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { ErrorResponse } from '../schemas/openai/error.ts'
 import { Health, NotReadyReport, ReadyReport } from '../schemas/shared/health.ts'
 
-/** `GET /healthz` and `GET /readyz`, for load balancers: without a key, and whatever the load. */
+/** `GET /healthz` and `GET /readyz`, for load balancers: without a key and under any load. */
 const health: FastifyPluginAsyncTypebox = async app => {
   app.get('/healthz', {
     schema: {
-      summary: 'Tell that the process lives',
-      description: 'For liveness probes: needs neither a key nor the database, and is answered whatever the ' +
+      summary: 'Check that the process is alive',
+      description: 'For liveness probes: needs neither a key nor the database, and responds under any ' +
         'load.',
       response: { 200: Health, '4xx': ErrorResponse }
     }
@@ -15,7 +15,7 @@ const health: FastifyPluginAsyncTypebox = async app => {
 
   app.get('/readyz', {
     schema: {
-      summary: 'Tell whether requests are welcome',
+      summary: 'Check whether the node accepts requests',
       description: 'For load balancers: 503 while the node stops, is overloaded or has lost its database.',
       response: { 200: ReadyReport, 503: NotReadyReport, '4xx': ErrorResponse }
     }

@@ -9,7 +9,7 @@ import metrics from './metrics.ts'
 import unserved from './unserved.ts'
 import v1 from './v1/index.ts'
 
-/** All that is served. */
+/** Every route of the gateway. */
 export default async function routes (
   app: FastifyInstance, { publicBaseUrl }: { publicBaseUrl: string | null }
 ): Promise<void> {

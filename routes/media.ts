@@ -5,7 +5,7 @@ import { openFile } from '../services/media/open-file.ts'
 import { mediaResponse } from '../services/media/response.ts'
 import { resolveSignedUrl } from '../services/media/signed-url.ts'
 
-/** Browsers may display the file on any page, and do nothing else with it. */
+/** Browsers may only display the file, on any page. */
 const safety = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers': 'accept-ranges, content-length, content-range, etag, x-request-id',

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { methodNotSupported, unknownUrl } from '../services/http/to-gateway-error.ts'
 import { refuseUnsupported } from './v1/unsupported.ts'
 
-/** Answers what no route takes with 404 or 405, and `OPTIONS` with the methods of a path. */
+/** Responds to unmatched requests with 404 or 405, and to `OPTIONS` with the methods of a path. */
 export default async function unserved (app: FastifyInstance): Promise<void> {
   const response = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { method, url } = request
@@ -16,12 +16,12 @@ export default async function unserved (app: FastifyInstance): Promise<void> {
     if (method !== 'OPTIONS') throw methodNotSupported(method, path, allowed)
     return await reply.code(204).header('allow', [...allowed, 'OPTIONS'].join(', ')).send()
   }
-  // Before the body is read: it may be a large upload, or of a type that no parser here takes.
+  // Before the body is read: it may be a large upload, or of an unsupported type.
   app.addHook('onRequest', response)
   app.setNotFoundHandler(response)
 }
 
-/** A path as a client with the right base URL sends it: `/v1` is missing, twice there, or all there is. */
+/** The path with the right base URL, for clients whose `/v1` is missing, doubled or all of the path. */
 function withBase (path: string): string {
   if (/^\/v1\/?$/.test(path)) return '/v1/chat/completions'
   return path.startsWith('/v1/v1/') ? path.slice('/v1'.length) : `/v1${path}`

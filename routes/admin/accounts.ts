@@ -12,13 +12,13 @@ import {
 import { getWebhookSecret, renewWebhookSecret } from '../../services/operations/admin/webhook-secrets.ts'
 import { toPageRequest } from './query.ts'
 
-/** The routes of accounts, but for those that book money. */
+/** The routes of accounts, except those that book money. */
 const accounts: FastifyPluginAsyncTypebox = async app => {
   const one = { params: ById, response: { 200: Account, ...errorResponses } }
   app.get('/accounts', {
     config: { permission: 'read' },
     schema: {
-      summary: 'List the accounts and what they have',
+      summary: 'List the accounts and their balances',
       querystring: AccountQuery,
       response: { 200: AccountList, ...errorResponses }
     }
@@ -62,12 +62,12 @@ const accounts: FastifyPluginAsyncTypebox = async app => {
 
   app.post('/accounts/:id/webhook-secret/rotate', {
     config: { permission: 'operate' },
-    schema: { summary: 'Replace the secret that signs the webhooks of an account; the old one signs too for 24 hours', ...secret }
+    schema: { summary: 'Replace the secret that signs the webhooks of an account; the old one also signs for 24 hours', ...secret }
   }, async ({ params, administration }) => await renewWebhookSecret(administration, params.id))
 
   app.post('/accounts/:id/freeze', {
     config: { permission: 'operate' },
-    schema: { summary: 'Refuse requests of an account and of accounts below it', body: Freezing, ...one },
+    schema: { summary: 'Reject requests of an account and of accounts below it', body: Freezing, ...one },
     preValidation: withoutBody
   }, async ({ params, body, administration }) => await freezeAccount(administration, params.id, body))
 
@@ -86,7 +86,7 @@ const accounts: FastifyPluginAsyncTypebox = async app => {
 
 export default accounts
 
-/** A request may have no body: none of its fields is required. */
+/** The body is optional, like all of its fields. */
 async function withoutBody (request: FastifyRequest): Promise<void> {
   request.body ??= {}
 }

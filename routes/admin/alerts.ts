@@ -4,7 +4,7 @@ import { errorResponses } from '../../schemas/openai/error.ts'
 import { listAlerts } from '../../services/operations/admin/alerts.ts'
 import { toPageRequest } from './query.ts'
 
-/** `GET /admin/alerts`: what was sent to the webhook, newest first. */
+/** `GET /admin/alerts`: the alerts sent to the webhook, newest first. */
 const alerts: FastifyPluginAsyncTypebox = async app => {
   app.get('/alerts', {
     config: { permission: 'read' },

@@ -4,7 +4,7 @@ import { errorResponses } from '../../schemas/openai/error.ts'
 import { listAudit } from '../../services/operations/admin/audit.ts'
 import { toPageRequest, toPeriod } from './query.ts'
 
-/** `GET /admin/audit`: who changed what, newest first. */
+/** `GET /admin/audit`: changes and their actors, newest first. */
 const audit: FastifyPluginAsyncTypebox = async app => {
   app.get('/audit', {
     config: { permission: 'read' },

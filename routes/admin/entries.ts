@@ -7,7 +7,7 @@ import { refusePaging, toPageRequest, toPeriod } from './query.ts'
 
 const formats = { 'application/json': { schema: EntryList }, 'text/csv': { schema: Csv } }
 
-/** `GET /admin/entries`, newest first; JSON, or CSV when `format` or `Accept` say so. */
+/** `GET /admin/entries`, newest first; JSON, or CSV if `format` or `Accept` selects it. */
 const entries: FastifyPluginAsyncTypebox = async app => {
   app.get('/entries', {
     config: { permission: 'read', ownAccount: 'query', passThrough: true },

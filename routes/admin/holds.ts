@@ -4,12 +4,12 @@ import { errorResponses } from '../../schemas/openai/error.ts'
 import { listHolds } from '../../services/operations/admin/holds.ts'
 import { toPageRequest } from './query.ts'
 
-/** `GET /admin/holds`: what an account has set aside. */
+/** `GET /admin/holds`: the holds of an account. */
 const holds: FastifyPluginAsyncTypebox = async app => {
   app.get('/holds', {
     config: { permission: 'read', ownAccount: 'query' },
     schema: {
-      summary: 'List what an account has set aside for jobs and for requests under way',
+      summary: 'List the holds of an account for jobs and running requests',
       querystring: HoldQuery,
       response: { 200: AdminHoldList, ...errorResponses }
     }

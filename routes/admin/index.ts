@@ -22,12 +22,12 @@ import usage from './usage.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What the operator of the request works with; set only under `/admin`. */
+    /** The operator of the request; set only under `/admin`. */
     administration: Administration
   }
 }
 
-/** Everything under `/admin`, for admin keys alone. */
+/** Everything under `/admin`, only for admin keys. */
 export default async function admin (app: FastifyInstance): Promise<void> {
   const administration = createAdministration(app)
   app.decorateRequest('administration', {

@@ -12,7 +12,7 @@ const jobs: FastifyPluginAsyncTypebox = async app => {
   app.get('/jobs', {
     config: { permission: 'read', ownAccount: 'query' },
     schema: {
-      summary: 'List the jobs of video models, the newest first',
+      summary: 'List the jobs of video models, newest first',
       querystring: JobQuery,
       response: { 200: AdminJobList, ...errorResponses }
     }
@@ -25,7 +25,7 @@ const jobs: FastifyPluginAsyncTypebox = async app => {
   app.get('/jobs/:id', {
     config: { permission: 'read', ownAccount: 'handler' },
     schema: {
-      summary: 'Show a job and when it took its steps',
+      summary: 'Show a job and the times of its steps',
       params: ById,
       response: { 200: AdminJobWithTimeline, ...errorResponses }
     }
@@ -33,7 +33,7 @@ const jobs: FastifyPluginAsyncTypebox = async app => {
 
   app.post('/jobs/:id/cancel', {
     config: { permission: 'operate' },
-    schema: { summary: 'End a job; its client pays nothing', ...one }
+    schema: { summary: 'Cancel a job; its client pays nothing', ...one }
   }, async ({ params, administration }) => await cancelJob(administration, params.id))
 }
 

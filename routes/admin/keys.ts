@@ -34,24 +34,24 @@ const keys: FastifyPluginAsyncTypebox = async app => {
 
   app.patch('/keys/:id', {
     config: { permission: 'operate' },
-    schema: { summary: 'Change the settings of a key; what is absent stays', body: KeyChange, ...one }
+    schema: { summary: 'Change the settings of a key; absent fields keep their values', body: KeyChange, ...one }
   }, async ({ params, body, administration }) => await updateKey(administration, params.id, body))
 
   app.post('/keys/:id/rotate', {
     config: { permission: 'operate' },
     schema: {
-      summary: 'Give a key a new secret; the one until now works for some time yet',
+      summary: 'Replace the secret of a key; the old secret keeps working for a grace period',
       params: ById,
       body: Rotation,
       response: { 200: KeyWithSecret, ...errorResponses }
     },
-    // There is nothing that has to be said.
+    // The body is optional.
     preValidation: async request => { request.body ??= {} }
   }, async ({ params, body, administration }) => await rotateKey(administration, params.id, body))
 
   app.post('/keys/:id/revoke', {
     config: { permission: 'operate' },
-    schema: { summary: 'End a key for good', ...one }
+    schema: { summary: 'Revoke a key for good', ...one }
   }, async ({ params, administration }) => await revokeKey(administration, params.id))
 }
 

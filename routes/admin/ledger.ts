@@ -3,7 +3,7 @@ import { LedgerCheck } from '../../schemas/admin/ledger.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
 import { runLedgerCheck } from '../../services/operations/admin/entries.ts'
 
-/** `POST /admin/ledger/check`: what is wrong with the books is an answer, not an error. */
+/** `POST /admin/ledger/check`: violations are reported in a 200 response. */
 const ledger: FastifyPluginAsyncTypebox = async app => {
   app.post('/ledger/check', {
     config: { permission: 'read' },

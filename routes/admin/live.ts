@@ -9,7 +9,7 @@ import { GatewayError } from '../../services/shared/errors.ts'
 
 interface LiveOptions {
   everyMs?: number
-  /** How often the right to read is checked again. */
+  /** Interval at which the permission to read is checked again. */
   checkEveryMs?: number
   maxClients?: number
 }
@@ -17,7 +17,7 @@ interface LiveOptions {
 const events = { description: 'Server-sent events; the data of each is in `x-event`.', 'x-event': LiveFigures }
 const response = { description: 'A stream that ends with the session', content: { 'text/event-stream': { schema: Type.String(events) } } }
 
-/** `GET /admin/live`: what happens now, as server-sent events every two seconds. */
+/** `GET /admin/live`: current figures, as server-sent events every two seconds. */
 const live: FastifyPluginAsyncTypebox<LiveOptions> = async (
   app, { everyMs = 2_000, checkEveryMs = 10_000, maxClients = 50 }
 ) => {
@@ -30,13 +30,13 @@ const live: FastifyPluginAsyncTypebox<LiveOptions> = async (
 
   app.get('/live', {
     config: { permission: 'read', passThrough: true },
-    schema: { summary: 'Watch what happens now', response: { 200: response, ...errorResponses } }
+    schema: { summary: 'Watch the current traffic', response: { 200: response, ...errorResponses } }
   }, async (request, reply) => {
     if (clients >= maxClients) throw crowded(maxClients)
     clients++
-    // The client may have left before, so the end of its connection is no signal.
+    // The client may already have disconnected, in which case no close event follows.
     try {
-      // What fails at once is an answer with a status.
+      // Read once before the headers, so that an early failure has a status.
       const first = await figures()
       reply.hijack()
       reply.raw.writeHead(200, {
@@ -63,9 +63,9 @@ const live: FastifyPluginAsyncTypebox<LiveOptions> = async (
         checkedAt = performance.now()
         if (!await mayStillRead(request, reply)) break
       }
-      // A client that does not read misses figures, which are old then.
+      // A client that does not read misses figures, which would be outdated.
       if (raw.writableNeedDrain) continue
-      raw.write(await figures().then(toEvent, () => ': the database does not answer\n\n'))
+      raw.write(await figures().then(toEvent, () => ': the database does not respond\n\n'))
     }
     raw.end()
   }

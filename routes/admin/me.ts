@@ -3,7 +3,7 @@ import { Me } from '../../schemas/admin/keys.ts'
 import { errorResponses } from '../../schemas/openai/error.ts'
 import { permissionsOf } from '../../services/keys/roles.ts'
 
-/** `GET /admin/me`: who the audit log names for this admin key, and what its role may do. */
+/** `GET /admin/me`: the actor that the audit log records for this admin key, and its permissions. */
 const me: FastifyPluginAsyncTypebox = async app => {
   app.get('/me', {
     config: { permission: 'read', ownAccount: 'handler' },

@@ -4,7 +4,7 @@ import { errorResponses } from '../../schemas/openai/error.ts'
 import { listMedia } from '../../services/operations/admin/media.ts'
 import { toPageRequest } from './query.ts'
 
-/** `GET /admin/media`: the images and videos that the gateway keeps. */
+/** `GET /admin/media`: the stored images and videos. */
 const media: FastifyPluginAsyncTypebox = async app => {
   app.get('/media', {
     config: { permission: 'read', ownAccount: 'query' },

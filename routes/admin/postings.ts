@@ -11,7 +11,7 @@ import {
   addAdjustment, addDeposit, addRefund, addTransfer, addWithdrawal, type Booked
 } from '../../services/operations/admin/credits.ts'
 
-/** What all three have in common. A posting that was booked before is answered with 200. */
+/** Schema of all postings. A repeated posting returns 200. */
 const shared = {
   params: ById,
   headers: PostingHeaders,
@@ -30,7 +30,7 @@ const postings: FastifyPluginAsyncTypebox = async app => {
 
   app.post('/accounts/:id/withdrawals', {
     config,
-    schema: { summary: 'Pay money out of an account, even while requests run', body: NewWithdrawal, ...shared }
+    schema: { summary: 'Withdraw money from an account, even while requests run', body: NewWithdrawal, ...shared }
   }, async ({ params, body, headers, administration }, reply) =>
     send(reply, await addWithdrawal(administration, params.id, named(body, headers))))
 
@@ -42,13 +42,13 @@ const postings: FastifyPluginAsyncTypebox = async app => {
 
   app.post('/accounts/:id/refunds', {
     config,
-    schema: { summary: 'Give back what a request was charged', body: NewRefund, ...shared }
+    schema: { summary: 'Refund the charge of a request', body: NewRefund, ...shared }
   }, async ({ params, body, headers, administration }, reply) =>
     send(reply, await addRefund(administration, params.id, named(body, headers))))
 
   app.post('/accounts/:id/adjustments', {
     config,
-    schema: { summary: 'Add to the credits of an account or take from them', body: NewAdjustment, ...shared }
+    schema: { summary: 'Add to the credits of an account or deduct from them', body: NewAdjustment, ...shared }
   }, async ({ params, body, headers, administration }, reply) =>
     send(reply, await addAdjustment(administration, params.id, named(body, headers))))
 }
@@ -59,7 +59,7 @@ function send (reply: FastifyReply, { entry, created }: Booked): FastifyReply {
   return reply.code(created ? 201 : 200).send(entry)
 }
 
-/** Returns the posting under the name that body or header give it, 400 when they differ. */
+/** Adds the id from the body or the header to the posting. Throws GatewayError 400 if they differ. */
 function named<Body extends { id?: string }> (body: Body, headers: PostingHeaders): Body {
   const key = headers['idempotency-key']
   if (key === undefined || key === body.id) return body

@@ -10,7 +10,7 @@ const providers: FastifyPluginAsyncTypebox = async app => {
   app.get('/providers', {
     config: { permission: 'read' },
     schema: {
-      summary: 'Show the providers, their circuit breakers, latencies and failures of late',
+      summary: 'Show the providers with their circuit breakers, recent latencies and failures',
       response: { 200: AdminProviderList, ...errorResponses }
     }
   }, async () => {
@@ -22,7 +22,7 @@ const providers: FastifyPluginAsyncTypebox = async app => {
   app.post('/providers/:id/probe', {
     config: { permission: 'operate' },
     schema: {
-      summary: 'Ask a provider for its models now; if it answers, the next requests try it again',
+      summary: 'List the models of a provider now; on success, the next requests try it again',
       params: ById,
       response: { 200: ProviderProbe, ...errorResponses }
     }

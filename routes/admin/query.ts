@@ -3,12 +3,12 @@ import type { PageRequest } from '../../services/operations/admin/page.ts'
 import { readIsoTime } from '../../services/shared/iso-time.ts'
 import { withinRange } from '../../services/operations/admin/amounts.ts'
 
-/** The page that a validated query string asks for. */
+/** The page selected by a validated query string. */
 export function toPageRequest ({ limit, after }: { limit?: string, after?: string }): PageRequest {
   return { limit: limit === undefined ? undefined : Number(limit), after }
 }
 
-/** The time that a validated query string asks for, in milliseconds. Throws GatewayError 400. */
+/** The time in a validated query string, in milliseconds. Throws GatewayError 400. */
 export function toPeriod ({ from, to }: { from?: string, to?: string }): { from?: number, to?: number } {
   return {
     ...(from === undefined ? {} : { from: withinRange('from', () => readIsoTime(from)) }),
@@ -16,7 +16,7 @@ export function toPeriod ({ from, to }: { from?: string, to?: string }): { from?
   }
 }
 
-/** Throws GatewayError 400 when a page is asked for of what has none. */
+/** Throws GatewayError 400 for paging parameters of a report without pages. */
 export function refusePaging (query: { limit?: string, after?: string }): void {
   for (const param of ['limit', 'after'] as const) {
     if (query[param] === undefined) continue

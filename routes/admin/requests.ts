@@ -39,7 +39,7 @@ const requests: FastifyPluginAsyncTypebox = async app => {
   app.get('/request-totals', {
     config: { permission: 'read', ownAccount: 'query' },
     schema: {
-      summary: 'Sum up latencies, errors, tokens and cost by key, model and day',
+      summary: 'Total latencies, errors, tokens and cost by key, model and day',
       querystring: RequestTotalsQuery,
       response: { 200: RequestTotalsList, ...errorResponses }
     }

@@ -5,7 +5,7 @@ import { errorResponses } from '../../schemas/openai/error.ts'
 import { clearSuspense, listSuspense, writeOffSuspense } from '../../services/operations/admin/suspense.ts'
 import { toPageRequest } from './query.ts'
 
-/** `GET /admin/suspense`, `POST /admin/suspense/:id/clear` and `…/write-off`; a repeated one answers 200. */
+/** `GET /admin/suspense`, `POST /admin/suspense/:id/clear` and `…/write-off`; repeating one returns 200. */
 const suspense: FastifyPluginAsyncTypebox = async app => {
   const closing = {
     params: ById,

@@ -8,12 +8,12 @@ import { refusePaging, toPageRequest, toPeriod } from './query.ts'
 
 const formats = { 'application/json': { schema: UsageList }, 'text/csv': { schema: Csv } }
 
-/** `GET /admin/usage`: what was used, summed up; JSON, or CSV when `format` or `Accept` say so. */
+/** `GET /admin/usage`: usage reports; JSON, or CSV if `format` or `Accept` selects it. */
 const usage: FastifyPluginAsyncTypebox = async app => {
   app.get('/usage', {
     config: { permission: 'read', ownAccount: 'query', passThrough: true },
     schema: {
-      summary: 'Sum up usage and its cost',
+      summary: 'Report usage and its cost',
       querystring: UsageQuery,
       response: { 200: { description: 'One page as JSON, or all rows as CSV', content: formats }, ...errorResponses }
     }

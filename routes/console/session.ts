@@ -15,7 +15,7 @@ const session: FastifyPluginAsyncTypebox = async app => {
   const { sessions, holders } = app
   const attempts = createSignInAttempts(app.store.clock)
 
-  /** Looks a key up. Too many wrong ones do not bar valid ones, as others may share their address. */
+  /** Looks a key up. Too many wrong keys do not block valid ones, which may share their address. */
   async function tryKey<Found> ({ ip }: FastifyRequest, find: () => Promise<Found>): Promise<Found> {
     try {
       return await find()
@@ -27,7 +27,7 @@ const session: FastifyPluginAsyncTypebox = async app => {
 
   async function describe (session: BrowserSession): Promise<ConsoleSession> {
     const operator = await holders.operatorOf(session)
-    const payer = await holders.payingKeyOf(session).catch(noneIfRefused)
+    const payer = await holders.payingKeyOf(session).catch(nullIfRefused)
     return describeSession({ session, operator, payer, csrfToken: sessions.csrfTokenOf(session) })
   }
 
@@ -37,7 +37,7 @@ const session: FastifyPluginAsyncTypebox = async app => {
   app.post('/session', {
     schema: {
       summary: 'Sign in to the console with a key',
-      description: 'Sets a session cookie. After 10 wrong keys from one address within 5 minutes, wrong ones get 429.',
+      description: 'Sets a session cookie. After 10 wrong keys from one address within 5 minutes, wrong keys get 429.',
       body: SignIn,
       response: { 201: ConsoleSession, ...errorResponses }
     }
@@ -54,8 +54,8 @@ const session: FastifyPluginAsyncTypebox = async app => {
 
   app.get('/session', {
     schema: {
-      summary: 'Show who is signed in to the console',
-      description: 'Without a session, the answer says so; it is no error.',
+      summary: 'Show the console session',
+      description: 'Without a session, `signed_in` is false; the status is 200.',
       security: [{}, { session: [] }],
       response
     }
@@ -65,7 +65,7 @@ const session: FastifyPluginAsyncTypebox = async app => {
     requireOwnOrigin(arrival)
     reply.header('cache-control', 'no-store')
     const session = await sessions.read(cookie, arrival.isSecure)
-    const described = session === null ? null : await describe(session).catch(noneIfRefused)
+    const described = session === null ? null : await describe(session).catch(nullIfRefused)
     const settings = app.models.config().console.oidc
     const oidc = settings === null ? null : { label: settings.label, path: '/console/sign-in/oidc' }
     if (described !== null) return { ...described, oidc }
@@ -106,8 +106,8 @@ const session: FastifyPluginAsyncTypebox = async app => {
 
 export default session
 
-/** For what is shown only if there is a valid key for it. */
-function noneIfRefused (error: unknown): null {
+/** Turns a rejected key into null; rethrows any other error. */
+function nullIfRefused (error: unknown): null {
   if (error instanceof GatewayError) return null
   throw error
 }

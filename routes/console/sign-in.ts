@@ -11,7 +11,7 @@ import { newToken } from '../../services/keys/sessions/token.ts'
 const signIn: FastifyPluginAsyncTypebox = async app => {
   const { holders, sessions, store } = app
   const oidc = createOidc(store.clock)
-  const response = { 302: Type.Null({ description: 'To where the browser goes next.' }), ...errorResponses }
+  const response = { 302: Type.Null({ description: 'The next URL of the browser.' }), ...errorResponses }
 
   function settingsOf (): OidcSettings {
     const settings = app.models.config().console.oidc
@@ -37,7 +37,7 @@ const signIn: FastifyPluginAsyncTypebox = async app => {
   app.get('/sign-in/callback', {
     schema: {
       tags: ['Console'],
-      summary: 'Come back from the identity provider',
+      summary: 'Return from the identity provider',
       description: 'Starts a session and redirects to the console.',
       response
     }
@@ -48,7 +48,7 @@ const signIn: FastifyPluginAsyncTypebox = async app => {
     reply.headers({
       'set-cookie': attemptCookie('', { isSecure, maxAgeMs: 0 }), 'cache-control': 'no-store'
     })
-    if (attempt === undefined) throw signInFailed('It has taken too long, or began in another browser.')
+    if (attempt === undefined) throw signInFailed('The sign-in has expired, or began in another browser.')
     const query = request.url.slice(request.url.indexOf('?'))
     const holder = await oidc.finish(settings, attempt, new URL(redirectUri(request) + query))
     await sessions.useAttempt(attempt)

@@ -11,7 +11,7 @@ import { prefersAsync } from '../../services/requests/request-headers.ts'
 import { noJobForWebhook } from '../../services/videos/webhooks/check-url.ts'
 import { toVideoObject } from '../../services/apis/videos/to-video-object.ts'
 
-/** `POST /chat/completions`: one answer, or an event stream of chunks when `stream` is true. */
+/** `POST /chat/completions`: one response, or an event stream of chunks if `stream` is true. */
 const chatCompletions: FastifyPluginAsyncTypebox = async app => {
   app.post('/chat/completions', {
     config: {
@@ -26,7 +26,7 @@ const chatCompletions: FastifyPluginAsyncTypebox = async app => {
       summary: 'Create a chat completion',
       description: 'Any chat or video model, or `auto`, which chooses one. The cost is held before the provider is ' +
         'called and charged by its usage. With `stream`, server-sent events end with `data: [DONE]`. A ' +
-        'video model answers with its URL, or with 202 and a job after `Prefer: respond-async`.',
+        'video model returns its URL, or 202 and a job after `Prefer: respond-async`.',
       body: ChatCompletionRequest,
       response: { 200: ChatCompletion, 202: VideoObject, ...errorResponses }
     }
@@ -40,7 +40,7 @@ const chatCompletions: FastifyPluginAsyncTypebox = async app => {
 
 interface ChatRoute { Body: ChatCompletionRequest }
 
-/** Makes a video: as a job if the client prefers that, else the response waits for it. */
+/** Generates a video: as a job if the client prefers that, else the response waits for it. */
 async function makeVideo (
   request: FastifyRequest<ChatRoute>, reply: FastifyReply<ChatRoute>
 ): Promise<VideoObject | void> {

@@ -4,7 +4,7 @@ import { errorResponses } from '../../schemas/openai/error.ts'
 import { completionsApi } from '../../services/chat/openai-apis.ts'
 import { checkCompletionRequest } from '../../services/chat/request-checks.ts'
 
-/** `POST /completions`, the legacy endpoint: one answer, or an event stream when `stream` is true. */
+/** `POST /completions`, the legacy endpoint: one response, or an event stream if `stream` is true. */
 const completions: FastifyPluginAsyncTypebox = async app => {
   app.post('/completions', {
     config: {
@@ -16,7 +16,7 @@ const completions: FastifyPluginAsyncTypebox = async app => {
     },
     schema: {
       summary: 'Complete a text (legacy)',
-      description: 'One prompt, as text or tokens, to the same models as chat completions.',
+      description: 'One prompt, as text or tokens, for the same models as chat completions.',
       body: CompletionRequest,
       response: { 200: Completion, ...errorResponses }
     }

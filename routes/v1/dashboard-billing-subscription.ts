@@ -4,18 +4,18 @@ import { errorResponses } from '../../schemas/openai/error.ts'
 import { exactUsd } from '../../services/operations/reports/exact-json.ts'
 import { spendingLimit } from '../../services/operations/reports/spending-limit.ts'
 
-/** What clients are told of a key that never expires: the end of the year 9999, in Unix seconds. */
+/** Expiry of a key without one: the end of the year 9999, in Unix seconds. */
 const neverS = 253_402_300_799
 
 /**
- * `GET /dashboard/billing/subscription`, for clients of older gateways: every limit is what the key may spend
- * in all, so that what is left is the limit less the usage.
+ * `GET /dashboard/billing/subscription`, for clients of older gateways. Every limit is the total that the key
+ * may spend, so that limit less usage is the remainder.
  */
 const dashboardBillingSubscription: FastifyPluginAsyncTypebox = async app => {
   app.get('/dashboard/billing/subscription', {
     schema: {
       tags: ['Billing'],
-      summary: 'Show what the key may spend',
+      summary: 'Show the spending limit of the key',
       description: 'In the form of OpenAI\'s older billing API, for clients that show a balance.',
       response: { 200: BillingSubscription, ...errorResponses }
     }

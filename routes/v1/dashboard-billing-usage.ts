@@ -10,15 +10,15 @@ import { Csv, toCsvBody, wantsCsv } from '../csv.ts'
 const formats = { 'application/json': { schema: BillingUsage }, 'text/csv': { schema: Csv } }
 
 /**
- * `GET /dashboard/billing/usage`, for clients of older gateways: what was spent, in cents, or as CSV with
- * tokens; by the key alone when it has a budget of its own or `scope` says so, else by its account.
+ * `GET /dashboard/billing/usage`, for clients of older gateways: spending in cents, or as CSV with tokens; of
+ * the key if it has a budget or `scope` is `key`, else of its account.
  */
 const dashboardBillingUsage: FastifyPluginAsyncTypebox = async app => {
   app.get('/dashboard/billing/usage', {
     config: { passThrough: true },
     schema: {
       tags: ['Billing'],
-      summary: 'Show what was spent day by day',
+      summary: 'Show spending by day',
       description: 'In cents, of the key if it has a budget or `scope=key`, else of its account; by model, or by ' +
         '`by`.',
       querystring: BillingUsageQuery,

@@ -7,8 +7,8 @@ import subscription from './dashboard-billing-subscription.ts'
 import usage from './dashboard-billing-usage.ts'
 
 /**
- * `GET /dashboard/billing`: what the key's account has left and has spent, and what is available to the key,
- * in USD, exact to the nano-dollar.
+ * `GET /dashboard/billing`: balance and spending of the key's account, and the USD available to the key,
+ * exact to the nano-dollar.
  */
 const dashboardBilling: FastifyPluginAsyncTypebox = async app => {
   app.addHook('preHandler', app.keepBillingLimit)
@@ -19,7 +19,7 @@ const dashboardBilling: FastifyPluginAsyncTypebox = async app => {
     schema: {
       tags: ['Billing'],
       summary: 'Show the balance of the key\'s account',
-      description: 'What the account has, what running requests hold, and what is available.',
+      description: 'The balance of the account, the holds of running requests, and the available amount.',
       response: { 200: Billing, ...errorResponses }
     }
   }, async ({ apiKey }) => {

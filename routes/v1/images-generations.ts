@@ -3,10 +3,10 @@ import { errorResponses } from '../../schemas/openai/error.ts'
 import { ImageGenerationRequest, ImagesResponse } from '../../schemas/openai/images-generations.ts'
 import { readRetryOptions } from '../../services/requests/request-headers.ts'
 
-/** `POST /images/generations`: one to ten images, as addresses that need no key or as base64. */
+/** `POST /images/generations`: one to ten images, as URLs that need no key or as base64. */
 const imagesGenerations: FastifyPluginAsyncTypebox = async app => {
   app.post('/images/generations', {
-    // Images are not counted in tokens, though they have a prompt too.
+    // The limit of tokens per minute does not count images, although they have a prompt.
     config: { body: 'text', operation: { name: 'generate_content', output: 'image' } },
     schema: {
       summary: 'Create images',

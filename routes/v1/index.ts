@@ -15,10 +15,10 @@ import createVideo from './videos.ts'
 import videoContent from './videos-content.ts'
 import videosById from './videos-by-id.ts'
 
-/** Everything under `/v1`; each endpoint wants a key. */
+/** Everything under `/v1`; every endpoint requires a key. */
 const v1: FastifyPluginAsync = async app => {
   await app.register(async keyed => {
-    wantKey(keyed)
+    requireKey(keyed)
     await keyed.register(async working => {
       working.addHook('preHandler', working.keepLimits)
       await working.register(chatCompletions)
@@ -34,7 +34,7 @@ const v1: FastifyPluginAsync = async app => {
     await keyed.register(routingDecisions)
   })
   await app.register(async keyed => {
-    wantKey(keyed, sayRequestId, keyed.takeApiKey)
+    requireKey(keyed, addRequestId, keyed.takeApiKey)
     await keyed.register(async working => {
       working.addHook('preHandler', working.keepLimits)
       await working.register(messages)
@@ -45,8 +45,8 @@ const v1: FastifyPluginAsync = async app => {
   })
 }
 
-/** Lets the routes of a scope be called with a key alone; `first` come before it is read. */
-function wantKey (app: FastifyInstance, ...first: onRequestHookHandler[]): void {
+/** Requires a key for the routes of a scope; the hooks in `first` run before. */
+function requireKey (app: FastifyInstance, ...first: onRequestHookHandler[]): void {
   app.addHook('onRoute', route => {
     route.schema = { tags: ['Models'], security: [{ key: [] }], ...route.schema }
   })
@@ -56,8 +56,8 @@ function wantKey (app: FastifyInstance, ...first: onRequestHookHandler[]): void 
   app.addHook('onRequest', app.keepShare)
 }
 
-/** Says the id of a request where clients of the Messages API look for it. */
-const sayRequestId: onRequestHookHandler = (request, reply, done) => {
+/** Adds the header in which clients of the Messages API look for the request id. */
+const addRequestId: onRequestHookHandler = (request, reply, done) => {
   if (speaksMessages(request)) reply.header('request-id', request.id)
   done()
 }

@@ -5,7 +5,7 @@ import { refuseNativeNeeds } from '../../services/apis/messages/native.ts'
 import { toChatCall } from '../../services/apis/messages/serve-message.ts'
 import { withVideoForm } from '../../services/apis/translated.ts'
 
-/** `POST /messages`: one message, or its events when `stream` is true. */
+/** `POST /messages`: one message, or its events if `stream` is true. */
 const messages: FastifyPluginAsyncTypebox = async app => {
   app.post('/messages', {
     config: {

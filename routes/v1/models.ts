@@ -14,18 +14,18 @@ const serializeModel = serializerOf(MessagesModel)
 const json = 'application/json; charset=utf-8'
 const config = { errorShape: 'by-version' } as const
 const security: Record<string, string[]>[] = [{ key: [] }, { apiKey: [] }]
-const alsoMessages = 'With the header `anthropic-version`, in the form of Anthropic\'s API, which has pages of the ' +
-  'models that `/v1/messages` chats with.'
+const alsoMessages = 'With the header `anthropic-version`, in the form of Anthropic\'s API: pages of the ' +
+  'models available at `/v1/messages`.'
 
 /**
- * `GET /models` and `GET /models/:id`: what the key may use, in the form of the API that the client speaks.
- * Ids may contain slashes, raw or percent-encoded.
+ * `GET /models` and `GET /models/:id`: the models that the key may use, in the form of the client's API. Ids
+ * may contain slashes, raw or percent-encoded.
  */
 const models: FastifyPluginAsyncTypebox = async app => {
   app.get('/models', {
     config,
     schema: {
-      summary: 'List the models on offer',
+      summary: 'List the available models',
       description: alsoMessages,
       security,
       querystring: ModelsQuery,

@@ -8,7 +8,7 @@ const responsesInputTokens: FastifyPluginAsyncTypebox = async app => {
     config: { body: 'media' },
     schema: {
       summary: 'Estimate the tokens of a response\'s input',
-      description: 'Takes the body of a response; calls no provider and costs nothing.',
+      description: 'Takes the body of `POST /v1/responses`; calls no provider and costs nothing.',
       body: InputTokensRequest,
       response: { 200: InputTokenCount, ...errorResponses }
     }

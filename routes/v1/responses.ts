@@ -5,8 +5,8 @@ import { methodNotSupported } from '../../services/http/to-gateway-error.ts'
 import { GatewayError } from '../../services/shared/errors.ts'
 
 /**
- * `POST /responses`: one response, or a stream of its events when `stream` is true. `GET` is for clients that
- * try a WebSocket first: they use HTTP once that was refused.
+ * `POST /responses`: one response, or a stream of its events if `stream` is true. `GET` rejects clients that
+ * try a WebSocket first; they then use HTTP.
  */
 const responses: FastifyPluginAsyncTypebox = async app => {
   app.post('/responses', {

@@ -12,7 +12,7 @@ const storedResponses: FastifyPluginAsyncTypebox = async app => {
   app.get('/responses/:id', {
     schema: {
       summary: 'Get a stored response',
-      description: 'A response of the key\'s account that was stored; deleted after `TOLLGATE_RESPONSES_DAYS`.',
+      description: 'A stored response of the key\'s account; deleted after `TOLLGATE_RESPONSES_DAYS`.',
       params,
       querystring: RetrieveQuery,
       response: { 200: ResponseObject, ...errorResponses }
@@ -34,7 +34,7 @@ const storedResponses: FastifyPluginAsyncTypebox = async app => {
   app.get('/responses/:id/input_items', {
     schema: {
       summary: 'List the input items of a stored response',
-      description: 'What the response was made from, by pages.',
+      description: 'The input of the response, in pages.',
       params,
       querystring: InputItemsQuery,
       response: { 200: InputItemList, ...errorResponses }

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../services/shared/errors.ts'
 
-/** Paths of OpenAI's and Anthropic's APIs that are not served, nor anything below them. */
+/** Paths of OpenAI's and Anthropic's APIs that are not served, including everything below them. */
 export const unsupported: readonly string[] = [
   '/v1/agents',
   '/v1/assistants',
@@ -44,7 +44,7 @@ export const unsupported: readonly string[] = [
 
 const patterns = unsupported.map(path => new RegExp(`^${path.replace('{id}', '[^/]+')}(?:/|$)`))
 
-/** Throws for the rest of these APIs, whatever the method, that it is not served: 404. */
+/** Throws GatewayError 404 for the unsupported rest of these APIs, for any method. */
 export function refuseUnsupported (path: string): void {
   const found = patterns.findIndex(pattern => pattern.test(path))
   if (found === -1) return

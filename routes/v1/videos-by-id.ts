@@ -21,7 +21,7 @@ const videosById: FastifyPluginAsyncTypebox = async app => {
   }, async ({ query, apiKey }) => {
     const { after = null, limit = '20', order = 'desc' } = query
     const page = await library.list(apiKey.account, { after, limit: Number(limit), order })
-    if (page === null) throw GatewayError.invalidValue('after', 'it is not the id of a video')
+    if (page === null) throw GatewayError.invalidValue('after', 'not the id of a video')
     const data = page.jobs.map(toVideoObject)
     const [firstId = null, lastId = null] = [data[0]?.id, data.at(-1)?.id]
     return { object: 'list' as const, data, first_id: firstId, last_id: lastId, has_more: page.hasMore }
@@ -43,7 +43,7 @@ const videosById: FastifyPluginAsyncTypebox = async app => {
   app.delete('/videos/:id', {
     schema: {
       summary: 'Delete a video',
-      description: 'Deletes the file and the job; a job that still runs ends, as if no client waited for it.',
+      description: 'Deletes the file and the job; a running job is cancelled, as if no client waited for it.',
       params,
       response: { 200: VideoDeleted, ...errorResponses }
     }

@@ -10,7 +10,7 @@ const bytes = { schema: Type.Unsafe<Readable>({ type: 'string', format: 'binary'
 
 const response = {
   '2xx': { description: 'The video, or a range of it.', content: { 'video/*': bytes } },
-  302: Type.Unsafe<undefined>({ type: 'null', description: 'The provider has the video; it could not be copied.' }),
+  302: Type.Unsafe<undefined>({ type: 'null', description: 'Redirect to the provider: the video could not be copied.' }),
   304: Type.Unsafe<undefined>({ type: 'null', description: 'The cached copy of the client is current.' }),
   ...errorResponses
 }
@@ -23,7 +23,7 @@ const videoContent: FastifyPluginAsyncTypebox = async app => {
     exposeHeadRoute: false,
     config: { passThrough: true },
     schema: {
-      summary: 'Fetch a video',
+      summary: 'Download a video',
       description: 'The file of a finished job. Ranges are honoured.',
       params: Type.Object({ id: Type.String() }),
       querystring: Type.Object({

@@ -10,12 +10,12 @@ const createVideo: FastifyPluginAsyncTypebox = async app => {
   app.takeForms(app, videoFormToJson)
 
   app.post('/videos', {
-    // Videos are not counted in tokens.
+    // The limit of tokens per minute does not count videos.
     config: { body: 'media', form: VideoForm, startsJobs: true, operation: { name: 'generate_content', output: 'video' } },
     schema: {
       summary: 'Start a video',
-      description: 'Returns a job at once, in OpenAI\'s form. Its price is held until the job ends, and charged if ' +
-        'it succeeds. As a form, pictures can be files.',
+      description: 'Returns a job at once, in OpenAI\'s form. Its price is held until the job ends and charged if ' +
+        'it succeeds. In a form, pictures can be files.',
       body: VideoCreateRequest,
       response: { 200: VideoObject, ...errorResponses }
     }
