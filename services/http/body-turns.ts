@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** Whose body it is: all requests of a key are one sender. */
+/** The key and the connection of a body. */
 export interface BodySender { key: string, socket: { readonly destroyed: boolean } }
 
 /** A key's large bodies leave others this many times as long as they take. */
@@ -10,8 +10,8 @@ const restFactor = 3
 export type BodyTurns = ReturnType<typeof createBodyTurns>
 
 /**
- * Creates the turns of one process. However many large bodies a key sends, and whatever becomes of its
- * requests, working on them takes at most a quarter of the event loop, and no two follow each other directly.
+ * Creates the turns of one process. The large bodies of a key take at most a quarter of the event loop, and
+ * no two of them follow each other directly.
  */
 export function createBodyTurns () {
   const last = new Map<string, Promise<void>>()
@@ -21,7 +21,7 @@ export function createBodyTurns () {
     const before = last.get(key)
     last.set(key, promise)
     await before
-    // Joining the chunks of the body has taken some of this one.
+    // Joining the chunks has already used part of this turn of the event loop.
     await nextTurn()
     const startedMs = performance.now()
     try {

@@ -4,8 +4,8 @@ import { errorText } from './error-text.ts'
 import { GatewayError } from '../shared/errors.ts'
 
 /**
- * For the server option `clientErrorHandler`: answers what is not HTTP, or not in time, in the JSON shape of
- * every other error, and closes the connection.
+ * The server option `clientErrorHandler`: responds to invalid or slow HTTP in the JSON shape of every other
+ * error, and closes the connection.
  */
 export function clientErrorHandler (error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
@@ -15,24 +15,24 @@ export function clientErrorHandler (error: NodeJS.ErrnoException, socket: Duplex
   endWith(socket, responses.get(error.code ?? '') ?? malformed)
 }
 
-/** Answers CONNECT, which is for proxies, and closes the connection. */
+/** Rejects CONNECT, which is for proxies, and closes the connection. */
 export function refuseConnect (socket: Duplex): void {
   endWith(socket.on('error', () => {}), connect)
 }
 
-/** Answers an expectation other than `100-continue`, and closes the connection: a body may follow. */
+/** Rejects an expectation other than `100-continue`, and closes the connection: a body may follow. */
 export function refuseExpectation (response: ServerResponse): void {
   const { status, text } = expectation
   const headers = { 'content-type': contentType, 'content-length': Buffer.byteLength(text), connection: 'close' }
   response.writeHead(status, headers).end(text)
 }
 
-/** How much more of what was refused is read, and for how long. */
+/** Limits on reading the rest of a rejected request. */
 const lingering = { maxBytes: 64 * 1024 * 1024, maxMs: 5_000 }
 
 /**
- * Answers, and reads on until the client has closed, too: a connection that is closed while the client still
- * writes is reset, and the client never sees its answer. Source: RFC 9112 section 9.6.
+ * Sends a response, and reads until the client has closed too: a connection that is closed while the client
+ * still writes is reset, and the client never sees the response. Source: RFC 9112 section 9.6.
  */
 function endWith (socket: Duplex, { status, reason, text, headers = [] }: RawResponse): void {
   // Node's parser is done with this connection.

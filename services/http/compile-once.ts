@@ -1,17 +1,16 @@
 import type { Compiled } from './compiled-schemas.ts'
 
-/** What Fastify makes compilers of; given the schemas that others may refer to, and options. */
+/** Creates Fastify's compilers, given the shared schemas and options. */
 type Builder = (shared: never, options: never) => (part: never) => unknown
 
-/** Finds what was compiled of a schema ahead of time. */
+/** Finds the validator or serializer that was compiled ahead of time for a schema. */
 type Find = (schema: object, options: unknown) => Compiled | null
 
 /**
- * Makes a builder of compilers that compile a schema when it is first needed, and once in a process: a start
- * does not wait for routes that nobody calls, and of several gateways in one process only the first one
- * compiles. The compiler itself is loaded for the first schema that `find` does not have. Schemas that may
- * refer to shared ones are compiled as Fastify does. Source: the options `schemaController.compilersFactory`
- * of Fastify.
+ * Makes a builder of compilers that compile a schema on first use and once per process: the start does not
+ * wait for unused routes, and several gateways in one process compile once. The compiler itself is loaded for
+ * the first schema that `find` does not have. Schemas with references to shared ones are compiled as Fastify
+ * does. Source: Fastify's option `schemaController.compilersFactory`.
  */
 export function compileOnce<Build extends Builder> (load: () => Build, find: Find = () => null): Build {
   const known = new WeakMap<object, Compiled>()
@@ -30,7 +29,7 @@ export function compileOnce<Build extends Builder> (load: () => Build, find: Fin
   return once as unknown as Build
 }
 
-/** Compiles when it is first called. */
+/** Compiles on its first call. */
 export function whenCalled (compile: () => Compiled): Compiled {
   let compiled: Compiled | null = null
   const call: Compiled = data => {

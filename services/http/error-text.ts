@@ -4,7 +4,7 @@ import { serializerOf } from './serializer.ts'
 
 const serialize = serializerOf(ErrorResponse)
 
-/** The body of an error answer as JSON: the fields of its schema and no others. */
+/** The body of an error response as JSON, with only the fields of its schema. */
 export function errorText (error: Pick<GatewayError, 'toBody'>): string {
   return serialize(error.toBody())
 }

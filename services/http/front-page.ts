@@ -1,4 +1,4 @@
-/** The HTML that a browser gets at `/`: what this server is and how a client reaches it. */
+/** The HTML page at `/`: what this server is and how to reach it. */
 export function frontPage (
   baseUrl: string, { version, hasConsole }: { version: string, hasConsole: boolean }
 ): string {
@@ -31,7 +31,7 @@ ${hasConsole ? consoleLink : ''}<li><a href="docs/">Reference</a>: read about ev
 `
 }
 
-const consoleLink = '<li><a href="console/">Console</a>: sign in with a key to try models and to see what was spent</li>\n'
+const consoleLink = '<li><a href="console/">Console</a>: sign in with a key to try models and to see your spending</li>\n'
 
 const style = 'body{font:16px/1.5 system-ui,sans-serif;margin:2rem;color-scheme:light dark}main{max-width:46rem}' +
   'pre{overflow:auto;padding:1rem;border:1px solid #8888}'

@@ -2,46 +2,54 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { LoadLimits } from '../config/settings/settings.ts'
 import { GatewayError } from '../shared/errors.ts'
 
-/** What is counted of a node and of each key: requests, streams, held polls, and bytes of bodies. */
+/** Counted per node and per key: requests, streams, long polls and bytes of bodies. */
 export type LoadKind = 'requests' | 'streams' | 'polls' | 'bytes'
 
 export type LoadCounts = Record<LoadKind, number>
 
-/** What one key has under way on this node. */
+/** The current load of one key on this node. */
 export interface KeyLoad { readonly key: string, readonly counts: LoadCounts }
 
-/** What this process has taken on, in total and for each key. */
+/**
+ * The load shedder: bounds the current requests of this process, in total and per key.
+ *
+ *   arrived ── room, short delay ──► running ── returned function, `close` ──► ended
+ *      └────── at a limit ─────────► shed (503)
+ *
+ * A limit is reached by the counts of the process, by the key's share of them (see `shareOfFree`), or by the
+ * delay of the event loop.
+ */
 export interface Load {
-  /** Whether nothing more can be taken on now, or not for a key; a comparison or two. */
+  /** Whether the process, or one key, is at its limit. Cheap enough for every request. */
   isFull (kind: LoadKind, keyLoad?: KeyLoad | null): boolean
-  /** Counts one more, until the function returned is called; calling it again changes nothing. */
+  /** Counts one more until the returned function is called; further calls have no effect. */
   enter (kind: LoadKind, keyLoad?: KeyLoad | null): () => void
-  /** The same, but throws GatewayError 503 when there is no room. */
+  /** Like `enter`, but throws GatewayError 503 at the limit. */
   admit (kind: LoadKind, keyLoad?: KeyLoad | null): () => void
-  /** Begins a request of a key; null when the key has its share. */
+  /** Begins a request of a key; null if the key has used up its share. */
   open (key: string): KeyLoad | null
   /** Ends a request of a key. */
   close (keyLoad: KeyLoad): void
   /**
-   * Counts bytes of a body, besides the `taken` bytes that it already has. Throws GatewayError 503 when there
-   * is no room; the only body under way always has room.
+   * Counts `bytes` of a body that already has `taken` bytes. Throws GatewayError 503 at the limit; a lone
+   * body always has room.
    */
   take (bytes: number, keyLoad: KeyLoad, taken: number): void
-  /** Counts them no longer. */
+  /** Returns bytes of a body. */
   give (bytes: number, keyLoad: KeyLoad): void
-  /** Notes that a request was turned away. */
+  /** Counts a rejected request. */
   shed (): void
   readonly counts: Readonly<LoadCounts>
   readonly shedCount: number
-  /** How late the event loop was lately, in ms. */
+  /** Recent delay of the event loop in ms. */
   lagMs (): number
   stop (): void
 }
 
 const sampleMs = 500
-/** Each sample wakes an idle process. */
+/** Coarse, because each measurement wakes an idle process. */
 const resolutionMs = 50
-/** When a client that was turned away may try again. */
+/** When a rejected client may try again. */
 export const retryAfterS = 2
 
 /**
@@ -51,9 +59,9 @@ export const retryAfterS = 2
  */
 const shareOfFree = 7
 
-/** Whether a key may have `amount` more of a limit. It has `own`, and all keys together have `used`. */
-function isWithinShare (own: number, used: number, limit: number, amount: number): boolean {
-  return own + amount <= shareOfFree * (limit - used)
+/** Whether a key may add `amount` to its `keyCount`, if all keys together have `used` of `limit`. */
+function isWithinShare (keyCount: number, used: number, limit: number, amount: number): boolean {
+  return keyCount + amount <= shareOfFree * (limit - used)
 }
 
 function noLoad (): LoadCounts {
@@ -103,12 +111,12 @@ export function createLoad (limits: LoadLimits, lagOf?: () => number): Load {
       return hasRoom(kind, keyLoad) ? load.enter(kind, keyLoad) : refuse()
     },
     open (key) {
-      const known = keys.get(key)
-      const keyLoad = known ?? { key, counts: noLoad() }
+      const current = keys.get(key)
+      const keyLoad = current ?? { key, counts: noLoad() }
       // The request itself was counted before its key was known.
       const others = counts.requests - 1
       if (!isWithinShare(keyLoad.counts.requests, others, limits.requests, 1)) return null
-      if (known === undefined) keys.set(key, keyLoad)
+      if (current === undefined) keys.set(key, keyLoad)
       keyLoad.counts.requests++
       return keyLoad
     },
@@ -134,7 +142,7 @@ export function createLoad (limits: LoadLimits, lagOf?: () => number): Load {
   return load
 }
 
-/** 503: this node has as much to do as it can. Source of type and code: the live service. */
+/** 503: this node is at its limits. Source of type and code: the live service. */
 export function overloaded (): GatewayError {
   return GatewayError.unavailable('The gateway is overloaded. Please try again later.',
     { retryAfterS, code: 'server_is_overloaded' })

@@ -2,7 +2,7 @@ import { MessagesError, type ErrorKind } from '../../schemas/anthropic/error.ts'
 import type { GatewayError } from '../shared/errors.ts'
 import { serializerOf } from './serializer.ts'
 
-/** The error answers of an API: OpenAI's, those of the Messages API, or whichever the request asks for. */
+/** The error shape of an API: OpenAI's, the Messages API's, or by the version header of the request. */
 export type ErrorShape = 'openai' | 'messages' | 'by-version'
 
 interface ShapedRequest {
@@ -14,7 +14,7 @@ interface ShapedRequest {
 /** The header that clients of the Messages API send with every request. */
 export const versionHeaderName = 'anthropic-version'
 
-/** Whether a client speaks the Messages API: by its route, or where that serves two APIs, by its headers. */
+/** Whether a request uses the Messages API: by its route, or by its headers if the route serves two APIs. */
 export function speaksMessages ({ url, headers, routeOptions }: ShapedRequest): boolean {
   const shape = routeOptions?.url === undefined ? shapeWithoutRoute(url) : routeOptions.config?.errorShape
   return shape === 'messages' || (shape === 'by-version' && headers[versionHeaderName] !== undefined)
@@ -39,12 +39,12 @@ const kinds: Readonly<Record<number, ErrorKind>> = {
   529: 'overloaded_error'
 }
 
-/** The status of an error in that API, which has one of its own for overload. */
+/** The status of an error in that API, which has a separate one for overload. */
 export function messagesStatus ({ status, code }: Failure): number {
   return code === 'server_is_overloaded' ? 529 : status
 }
 
-/** The body of an error answer, and the data of the event `error`. Source: docs.anthropic.com, "Errors". */
+/** The body of an error response, and the data of the event `error`. Source: docs.anthropic.com, "Errors". */
 export function toMessagesError (error: Failure, requestId: string): MessagesError {
   const status = messagesStatus(error)
   const type = kinds[status] ?? (status >= 500 ? 'api_error' : 'invalid_request_error')
@@ -55,7 +55,7 @@ export function toMessagesError (error: Failure, requestId: string): MessagesErr
 
 const serialize = serializerOf(MessagesError)
 
-/** The same as JSON: the fields of its schema and no others. */
+/** The same as JSON, with only the fields of its schema. */
 export function messagesErrorText (error: Failure, requestId: string): string {
   return serialize(toMessagesError(error, requestId))
 }

@@ -8,7 +8,7 @@ interface Discriminator { propertyName: string }
 /** Operations by path, or by the name of a webhook, and method. */
 type Places = Record<string, Record<string, Json>>
 
-/** The member by which a schema keeps its name until it is a component. */
+/** The member that carries the name of a schema until it becomes a component. */
 const mark = 'title'
 
 let names: ReadonlyMap<string, string> | undefined
@@ -18,7 +18,7 @@ function namesOfSchemas (): ReadonlyMap<string, string> {
   return names
 }
 
-/** A copy of JSON in which each schema that has a name is marked with it. */
+/** A copy of JSON in which each named schema is marked with its name. */
 export function markNames (value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(markNames)
@@ -29,7 +29,7 @@ export function markNames (value: unknown): unknown {
 
 /**
  * Moves the marked schemas of an OpenAPI document, and each branch of a discriminated union, into
- * `components.schemas`. A branch without a name has that of what it is in, and its value.
+ * `components.schemas`. A branch without a name gets the name of its parent and its value.
  */
 export function toComponents (document: Json): Json {
   const schemas: Record<string, unknown> = {}
@@ -42,7 +42,7 @@ export function toComponents (document: Json): Json {
     return { $ref: `#/components/schemas/${name}` }
   }
 
-  /** `place` names what the value is in: the closest schema with a name and the members from there. */
+  /** `place` is the name of the closest named schema and the members from there. */
   function move (value: unknown, place: string): unknown {
     if (typeof value !== 'object' || value === null) return value
     if (Array.isArray(value)) return value.map(item => move(item, place))
@@ -92,7 +92,7 @@ export function toComponents (document: Json): Json {
   }
 }
 
-/** Members that say nothing about what is in them. */
+/** Members that do not become part of a name. */
 const structural = new Set([
   'properties', 'items', 'schema', 'content', 'application/json', 'requestBody', 'responses', 'then', 'else', 'x-events'
 ])

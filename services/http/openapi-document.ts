@@ -29,17 +29,17 @@ const webhooks = {
     post: {
       operationId: 'videoWebhook',
       tags: ['Models'],
-      summary: 'A video is completed or has failed',
-      description: 'Sent to the `webhook_url` of the video until it is received.',
+      summary: 'A video has been completed or has failed',
+      description: 'Sent to the `webhook_url` of the video until it is acknowledged.',
       security: [],
       parameters: [
-        webhookHeader('webhook-id', 'The same in all attempts: what was received twice is one message.'),
+        webhookHeader('webhook-id', 'The same in all attempts; use it to drop duplicates.'),
         webhookHeader('webhook-timestamp', 'Unix seconds of the attempt.'),
         webhookHeader('webhook-signature', '`v1,` and the HMAC-SHA256 of id, timestamp and body, joined by dots; two of them, ' +
           'separated by a space, while the secret is replaced.')
       ],
       requestBody: { required: true, content: { 'application/json': { schema: { title: 'VideoEvent', ...VideoEvent } } } },
-      responses: { '2XX': { description: 'Received. Any other status is a failure, also a redirect: the message is sent again.' } }
+      responses: { '2XX': { description: 'Acknowledged. After any other status, including redirects, the message is sent again.' } }
     }
   }
 }
@@ -51,30 +51,30 @@ function webhookHeader (name: string, description: string) {
 const contact = { name: 'The operator of this server' }
 
 const description = `An OpenAI-compatible gateway: point an OpenAI client at \`/v1\` of this server and use a key of
-Tollgate's. Errors have OpenAI's shape. Every response says in \`x-request-id\` how to find it in the log.`
+Tollgate's. Errors have OpenAI's shape. The \`x-request-id\` of a response identifies its request in the log.`
 
 const tags = [
-  { name: 'Models', description: 'Chat, text, images and what is on offer.' },
-  { name: 'Billing', description: 'What a key and its account have and have used.' },
-  { name: 'Administration', description: 'Keys, accounts and books; for admin keys alone.' },
-  { name: 'Console', description: 'Sessions of the operator console, which a browser carries in a cookie.' },
-  { name: 'Operations', description: 'Whether this node works.' }
+  { name: 'Models', description: 'Chat, text, images and the available models.' },
+  { name: 'Billing', description: 'The balance and usage of a key and its account.' },
+  { name: 'Administration', description: 'Keys, accounts and books; only for admin keys.' },
+  { name: 'Console', description: 'Sessions of the operator console, in a cookie.' },
+  { name: 'Operations', description: 'The health of this node.' }
 ]
 
 const securitySchemes = {
   key: { type: 'http', scheme: 'bearer', description: 'A key of an account: `sk-tg-…`.' },
-  apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'The same key, as Anthropic\'s clients send it.' },
+  apiKey: { type: 'apiKey', in: 'header', name: 'x-api-key', description: 'The same key, in the header of Anthropic\'s clients.' },
   adminKey: { type: 'http', scheme: 'bearer', description: 'An admin key, or the one in `TOLLGATE_ADMIN_KEY`; its role decides what it may do.' },
   session: {
     type: 'apiKey',
     in: 'cookie',
     name: 'tollgate_session',
-    description: 'A session of the console, in place of a key: `POST /console/session`. Its name begins with `__Host-` where ' +
-      'the browser uses https. Requests that change something, and all to `/v1`, need its `csrf_token` in `x-csrf-token`.'
+    description: 'A session of the console instead of a key: `POST /console/session`. Its name begins with `__Host-` if ' +
+      'the browser uses HTTPS. Changes, and all requests to `/v1`, need its `csrf_token` in `x-csrf-token`.'
   }
 } as const
 
-/** The schema and URL of a route as OpenAPI 3.1 has them; a route without a summary is hidden. */
+/** The schema and URL of a route in the form of OpenAPI 3.1; a route without a summary is hidden. */
 export function toOperation ({ schema, url, route }: DocumentedRoute): { schema: Json, url: string } {
   if (schema?.summary === undefined) return { schema: { hide: true }, url }
   const { tags = ['Operations'], security = [], response, params, body, ...rest } = copyOf(schema)
@@ -93,7 +93,7 @@ export function toOperation ({ schema, url, route }: DocumentedRoute): { schema:
   return { schema: operation, url: path }
 }
 
-/** A body that may also be a form is described once for each of the two types. */
+/** A body that may also be a form is described for both types. */
 function describeBody (body: Json, operationId: string, form: object | undefined): Json {
   const example = requestExamples[operationId]
   const examples = example === undefined ? [] : [example]
@@ -107,8 +107,8 @@ function describeBody (body: Json, operationId: string, form: object | undefined
 }
 
 /**
- * A copy that the library may change, with names; in it an exact decimal has the type that clients see, and
- * objects have no examples, which are components.
+ * A copy with names that the library may change. An exact decimal has the type that clients see, and objects
+ * have no examples, which are components.
  */
 function copyOf (schema: object): Json {
   return JSON.parse(JSON.stringify(markNames(schema)), (_key, value) => {
@@ -135,10 +135,10 @@ function namedRest ({ properties, required, ...rest }: Json): Json {
 }
 
 const descriptions: Readonly<Record<string, string>> = {
-  '4xx': 'The request cannot be served as it is.', '5xx': 'It could not be served now.'
+  '4xx': 'The request is invalid or not allowed.', '5xx': 'The gateway or the provider failed.'
 }
 
-/** The headers of chat answers, whole or streamed, beside OpenAI's own. */
+/** Tollgate's headers of chat responses, streamed or not. */
 const responseHeaders: Readonly<Record<string, Json>> = {
   'x-tollgate-model': { type: 'string', description: 'The model that ran.' },
   'x-tollgate-provider': { type: 'string', description: 'Its provider.' },
@@ -146,39 +146,39 @@ const responseHeaders: Readonly<Record<string, Json>> = {
   'x-tollgate-attempts': { type: 'integer', description: 'The number of provider calls.' },
   'x-tollgate-max-tokens': {
     type: 'integer',
-    description: 'The output limit in tokens that the gateway has set, if the request had none or a higher one ' +
-      'than the model. An answer that is cut there ends with the `finish_reason` `length`.'
+    description: 'The output limit in tokens that the gateway has set because the request had none or a higher one ' +
+      'than the model. A response cut at it has the `finish_reason` `length`.'
   },
-  'x-tollgate-cost': { type: 'string', description: 'Cost in US dollars; of whole answers only.' },
+  'x-tollgate-cost': { type: 'string', description: 'Cost in US dollars; absent from streams.' },
   'x-tollgate-dropped-params': {
-    type: 'string', description: 'Parameters that the provider does not support and that were dropped.'
+    type: 'string', description: 'Dropped parameters, which the provider does not support.'
   },
   'x-tollgate-route': {
     type: 'string',
-    description: 'The decision of `auto`, a dictionary of RFC 9651: policy, model, reason, expected quality from 0 to 1, expected ' +
-      'cost in US dollars, the best model of the pool, what is saved against it, confidence and domain.'
+    description: 'The decision of `auto`, a dictionary as in RFC 9651: policy, model, reason, expected quality from 0 to 1, expected ' +
+      'cost in US dollars, the best model of the pool, the saving against it, confidence and domain.'
   }
 }
 
-/** OpenAPI 3.1 has no schema for streams: the text is described, and what its events hold beside it. */
+/** OpenAPI 3.1 has no schema for streams: this describes the text, and `x-events` the data of its events. */
 function describeResponses (
   responses: Record<string, Json>, events: object | undefined
 ): Record<string, Json> {
   const described = Object.entries(responses).map(([status, schema]) => {
-    const description = schema['description'] ?? descriptions[status] ?? 'What was asked for.'
+    const description = schema['description'] ?? descriptions[status] ?? 'Success.'
     return [status, { 'x-response-description': description, ...schema }] as const
   })
   const all = Object.fromEntries(described)
   if (events === undefined) return all
   const whole = { schema: responses['200'] }
   const content = { 'application/json': whole, 'text/event-stream': { schema: streamOf(events) } }
-  return { ...all, 200: { description: 'The answer, or a stream of its parts.', headers: responseHeaders, content } }
+  return { ...all, 200: { description: 'The response, or a stream of its parts.', headers: responseHeaders, content } }
 }
 
 function streamOf (events: object): Json {
   return {
     type: 'string',
-    description: 'Server-sent events with JSON of `x-events` as their data; those of completions end with `data: [DONE]`.',
+    description: 'Server-sent events with JSON as in `x-events`; streams of completions end with `data: [DONE]`.',
     'x-events': copyOf(events)
   }
 }

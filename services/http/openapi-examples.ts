@@ -2,7 +2,7 @@ import { fieldExamples } from '../../schemas/field-examples.ts'
 
 type Json = Record<string, unknown>
 
-/** What of a schema an example is made from. */
+/** The keywords that an example is made from. */
 interface ExampleSchema {
   examples?: unknown[]
   const?: unknown
@@ -19,8 +19,8 @@ interface Operation { responses?: Record<string, { content?: Record<string, Medi
 interface Media { schema?: Json, examples?: object }
 
 /**
- * Gives each JSON answer and error in `paths` a reference to the example of its schema, which is named in
- * `title`. Returns the `components.examples` that they refer to; `names` are those of schemas, by their JSON.
+ * Gives each JSON response in `paths` a reference to the example of its schema, named in `title`. Returns the
+ * `components.examples` of these references; `names` are the names of schemas, by their JSON.
  */
 export function shareExamples (paths: object, names: ReadonlyMap<string, string>): Json {
   const texts = new Map([...names].map(([text, name]) => [name, text]))
@@ -39,8 +39,8 @@ export function shareExamples (paths: object, names: ReadonlyMap<string, string>
 }
 
 /**
- * An example of what a schema describes: its own first one, else one made of those of its members. What may
- * be null or absent is so, unless it has an example. Undefined, or without a member, where one is missing.
+ * An example of a schema: the first of its `examples`, else one made from its members. Nullable and optional
+ * members are null or absent unless they have an example. Undefined if a part has none.
  */
 function exampleOf (schema: ExampleSchema, name = ''): unknown {
   const { examples, const: fixed, enum: values, properties, items, anyOf } = schema

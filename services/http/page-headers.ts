@@ -1,6 +1,6 @@
-/** The headers of the console's pages: nothing from elsewhere, nothing inline, in no frame. */
+/** The headers of the console's pages: no other origins, no inline code, no frames. */
 export function consoleHeaders (publicBaseUrl: string | null): Record<string, string> {
-  // Media have the public URL, where the page may be open at another one of the same gateway.
+  // Media URLs use the public URL, and the page may be open at another address of the same gateway.
   const media = publicBaseUrl === null ? "'self'" : `'self' ${new URL(publicBaseUrl).origin}`
   const policy = [
     "default-src 'none'", "script-src 'self'", "style-src 'self'", "font-src 'self'", "connect-src 'self'",

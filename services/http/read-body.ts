@@ -5,19 +5,19 @@ import { createBrotliDecompress, createGunzip, createZstdDecompress } from 'node
 import { GatewayError, unreadableBody } from '../shared/errors.ts'
 import { Deadlines } from '../shared/timers.ts'
 
-/** How much of a body is taken. */
+/** Limits on reading a body. */
 export interface BodyRules {
   /** Most bytes of the body, decoded. */
   limitBytes: number
   /** The longest time without a byte. */
   idleMs: number
-  /** Takes that much of what all bodies may hold together. Throws GatewayError 503 if it is not there. */
+  /** Reserves bytes of the node's limit on bodies. Throws GatewayError 503 at the limit. */
   take (bytes: number): void
 }
 
 const idleTimeouts = new Deadlines()
 
-/** Called once, with the error or the body. */
+/** Called once with the error or the body. */
 type Done = (error: GatewayError | null, body?: Buffer) => void
 
 type Decoder = Gunzip | BrotliDecompress | ZstdDecompress
@@ -30,7 +30,7 @@ const decoders: ReadonlyMap<string, () => Decoder> = new Map<string, () => Decod
   ['zstd', () => createZstdDecompress()]
 ])
 
-/** What a body may be compressed with, as `accept-encoding` says it. */
+/** The supported content codings, as in `accept-encoding`. */
 export const acceptedCodings = 'gzip, br, zstd'
 
 /**
@@ -41,8 +41,8 @@ export const acceptedCodings = 'gzip, br, zstd'
 const expansion = { freeBytes: 1024 ** 2, factor: 32 }
 
 /**
- * Reads the body of a request, decompressed; the limit holds for what comes out. The announced length is
- * taken at once: when memory is short, some bodies arrive whole instead of all in part.
+ * Reads and decompresses the body of a request; the limit applies to the decompressed bytes. The announced
+ * length is reserved at once: if memory is short, some bodies arrive completely instead of all in part.
  */
 export function readBody (request: IncomingMessage, rules: BodyRules, done: Done): void {
   const { 'content-encoding': coding = 'identity', 'content-length': length = '0' } = request.headers
@@ -102,14 +102,14 @@ function isExpanded (bytes: number, compressedBytes: number): boolean {
   return bytes > expansion.freeBytes && bytes > expansion.factor * compressedBytes
 }
 
-/** The chunks as one; copied if a lone chunk is a view of a larger buffer, which it would keep alive. */
+/** Joins the chunks; copies a lone chunk that is a view, because it would keep a larger buffer alive. */
 function joined (chunks: readonly Buffer[], length: number): Buffer {
   const [only] = chunks
   const isAlone = only?.length === length && only.buffer.byteLength === length
   return isAlone ? only : Buffer.concat(chunks, length)
 }
 
-/** Throws GatewayError 415 for a coding that is not known, or several. */
+/** Throws GatewayError 415 for an unknown coding or several ones. */
 function decoderFor (coding: string): (() => Decoder) | null {
   const name = coding.trim().toLowerCase()
   if (name === 'identity' || name === '') return null
@@ -122,7 +122,7 @@ function decoderFor (coding: string): (() => Decoder) | null {
 
 const waiting = new WeakMap<IncomingMessage, () => void>()
 
-/** Keeps what a request that expects `100 Continue` waits for until its body is read. */
+/** Defers `100 Continue` until the body of the request is read. */
 export function deferContinue (request: IncomingMessage, send: () => void): void {
   waiting.set(request, send)
 }
@@ -134,13 +134,13 @@ function sendContinue (request: IncomingMessage): void {
 const toGatewayError = (error: unknown): GatewayError =>
   error instanceof GatewayError ? error : GatewayError.internal(error)
 
-/** 413: the body has more bytes than its route takes. */
+/** 413: the body has more bytes than its route accepts. */
 export function bodyTooLarge (): GatewayError {
   return new GatewayError(413, 'invalid_request_error', 'The request body is larger than this gateway accepts.',
     { code: 'request_too_large' })
 }
 
-/** 413: few bytes would make much work. */
+/** 413: a decompression bomb. */
 function bodyTooCompressed (): GatewayError {
   const message = `The request body has more than ${expansion.factor} times the bytes of its compressed form. ` +
     'Send it without compression.'

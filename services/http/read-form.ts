@@ -8,8 +8,8 @@ export interface FormPart { name: string, value: string | Buffer }
 const limits = { parts: 64, fieldNameSize: 200, fieldSize: Infinity, headerPairs: 16, headerSize: 4096 }
 
 /**
- * Reads a whole `multipart/form-data` body (RFC 7578); the parts come in their order. Throws GatewayError 400
- * for one that is broken, cut off or has too many parts.
+ * Reads a complete `multipart/form-data` body (RFC 7578) and returns its parts in order. Throws GatewayError
+ * 400 if it is malformed, cut off or has too many parts.
  */
 export async function readForm (body: Buffer, contentType: string): Promise<FormPart[]> {
   const { promise, resolve, reject } = Promise.withResolvers<FormPart[]>()
@@ -41,8 +41,8 @@ export async function readForm (body: Buffer, contentType: string): Promise<Form
 }
 
 /**
- * The object that a form describes: `a[b]` is the member `b` of `a`. Throws GatewayError 400 for a name that
- * comes twice.
+ * The object that a form describes: `a[b]` is the member `b` of `a`. Throws GatewayError 400 for a repeated
+ * name.
  */
 export function objectOfForm (parts: readonly { name: string, value: unknown }[]): Record<string, unknown> {
   const fields = new Map<string, unknown>()

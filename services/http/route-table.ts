@@ -1,12 +1,12 @@
-/** Knows which methods are served at which path. */
+/** The methods that are served at each path. */
 export interface RouteTable {
   /** Adds a route; `pattern` may hold `:name`, `:name(^regular expression$)` and `*`. */
   add (methods: readonly string[], pattern: string): void
-  /** The methods served at a path, sorted; none when nothing is. */
+  /** The methods served at a path, sorted; empty for an unknown path. */
   methodsAt (path: string): string[]
 }
 
-/** An empty route table. It is asked only about requests that no route took, so it may be slow. */
+/** Creates an empty route table. Only unmatched requests look it up, so it may be slow. */
 export function createRouteTable (): RouteTable {
   const routes: { pattern: RegExp, methods: readonly string[] }[] = []
   return {

@@ -9,8 +9,8 @@ const require = createRequire(import.meta.url)
 export const ownSchemas: TSchema[] = []
 
 /**
- * A serializer of answers that Fastify has no schema of: it writes the fields of the schema and no others.
- * Compiled when it is first called, unless it was ahead of time.
+ * A serializer of responses without a Fastify schema; it writes only the fields of `schema`. Compiled on its
+ * first call, unless it was compiled ahead of time.
  */
 export function serializerOf<Schema extends TSchema> (schema: Schema): (response: Static<Schema>) => string {
   ownSchemas.push(schema)

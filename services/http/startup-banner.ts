@@ -9,15 +9,15 @@ interface WelcomeOptions {
 }
 
 /**
- * What a new user needs: the base URL, the first key with a command that works when pasted, the console, and
- * how to get keys. The first key is a user's, so the console shows the whole gateway with another one only.
+ * The message for a new user: base URL, first key with a command to paste, console, and how to create keys.
+ * The first key is a user's; the console needs an owner's key to show the whole gateway.
  */
 export function welcome ({ address, firstKey, models, hasConsole }: WelcomeOptions): string {
   const baseUrl = `${address}/v1`
   const model = models.find(({ kind }) => kind === 'chat')?.id ?? 'auto'
   const lines = ['', `Tollgate serves ${baseUrl}`, '']
   if (firstKey !== null) {
-    lines.push(`Your first API key, shown this once:  ${firstKey}`, '', 'Try it:', '', curl(baseUrl, firstKey, model), '')
+    lines.push(`Your first API key, shown only once:  ${firstKey}`, '', 'Try it:', '', curl(baseUrl, firstKey, model), '')
   }
   if (hasConsole) lines.push(`The console:                            ${address}/console`)
   lines.push(
@@ -29,7 +29,7 @@ export function welcome ({ address, firstKey, models, hasConsole }: WelcomeOptio
 
 const portVariables = ['ALT_PORT', 'TOLLGATE_METRICS_PORT']
 
-/** Adds how to choose another port to the error of an address in use; returns other errors unchanged. */
+/** Adds advice on choosing another port to an address-in-use error; returns other errors unchanged. */
 export function withPortAdvice (error: unknown, env: NodeJS.ProcessEnv): unknown {
   if (!(error instanceof Error && 'port' in error && 'code' in error && error.code === 'EADDRINUSE')) return error
   const variable = portVariables.find(name => env[name] === String(error.port)) ?? 'PORT'
@@ -37,7 +37,7 @@ export function withPortAdvice (error: unknown, env: NodeJS.ProcessEnv): unknown
   return new Error(`${error.message}. Choose another port: ${advice}`, { cause: error })
 }
 
-/** The model's name is operator's text: single quotes end the shell's string, so they are left out. */
+/** The operator chose the model's name: single quotes would end the shell's string, so they are removed. */
 function curl (baseUrl: string, key: string, model: string): string {
   const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'What is a gateway?' }] }).replaceAll("'", '')
   return `curl ${baseUrl}/chat/completions -H 'Authorization: Bearer ${key}' -H 'Content-Type: application/json' -d '${body}'`

@@ -6,7 +6,7 @@ import { fromUpstream } from './upstream-errors.ts'
 import { shownText } from '../shared/shown-text.ts'
 import { quote, fromValidation, type SchemaError } from './validation.ts'
 
-/** What is needed of a request to say what was wrong with it. */
+/** The parts of a request that its error messages need. */
 export interface FailedRequest {
   headers: Record<string, unknown>
   body?: unknown
@@ -14,7 +14,7 @@ export interface FailedRequest {
   params?: unknown
 }
 
-/** The answer to the client for anything that was thrown while its request was served. */
+/** Maps anything thrown while a request is served to the error for its client. */
 export function toGatewayError (error: unknown, request: FailedRequest = { headers: {} }): GatewayError {
   if (error instanceof GatewayError) return error
   if (error instanceof UpstreamError) return fromUpstream(error)
@@ -25,7 +25,7 @@ export function toGatewayError (error: unknown, request: FailedRequest = { heade
     return GatewayError.unavailable('The gateway cannot reach its media store. Please try again.', { cause: error })
   }
   if (error instanceof MediaRejected) {
-    return GatewayError.badGateway('What the provider made cannot be used.', { code: 'upstream_bad_reply', cause: error })
+    return GatewayError.badGateway('The provider\'s result cannot be used.', { code: 'upstream_bad_reply', cause: error })
   }
   if (!isServerFault(error)) return GatewayError.internal(error)
   if (error.validation !== undefined) return fromValidation(error.validation, refusedPart(error, request))
@@ -41,17 +41,17 @@ const storeProblems: Record<StoreProblem, string> = {
   readOnly: 'The gateway\'s database cannot be written. Please try again later.',
   full: 'The disk of the gateway\'s database is full. Please try again later.',
   damaged: 'The gateway\'s database is damaged. Please try again later.',
-  refused: 'The gateway\'s database refuses a statement. Please try again later.',
+  refused: 'The gateway\'s database rejects a statement. Please try again later.',
   busy: 'The gateway\'s database is locked by another process. Please try again.',
   locked: 'Another request is changing the same data. Please try again.',
-  slow: 'The gateway\'s database did not answer in time. Please ask for less, or try again later.',
-  crowded: 'Too many reports are being made. Please try again later.',
+  slow: 'The gateway\'s database did not respond in time. Please request less, or try again later.',
+  crowded: 'Too many reports are running. Please try again later.',
   misplaced: 'The gateway has lost its database. Please try again later.'
 }
 
 /**
- * 404: nothing is served at this URL; `meant` is where the client would find it. Source: the live service,
- * with the code its newer gateways add.
+ * 404 for an unknown URL; `meant` is the right one. Source: the live service, with the code that its newer
+ * gateways add.
  */
 export function unknownUrl (method: string, path: string, meant: string | null = null): GatewayError {
   const hint = meant === null
@@ -61,7 +61,7 @@ export function unknownUrl (method: string, path: string, meant: string | null =
   return new GatewayError(404, 'invalid_request_error', message, { code: 'unknown_url' })
 }
 
-/** 405: the URL is served, but not with this method; `allowed` are the ones that are. */
+/** 405: the URL does not support this method; `allowed` are the methods it supports. */
 export function methodNotSupported (method: string, path: string, allowed: readonly string[]): GatewayError {
   const message = `Not allowed to ${method} on ${shown(path)}. (HINT: Perhaps you meant to make a ` +
     `${allowed.join(' or ')} request instead.)`
@@ -72,7 +72,7 @@ export function methodNotSupported (method: string, path: string, allowed: reado
 const maxShownPath = 200
 const shown = (path: string): string => shownText(path, maxShownPath)
 
-/** The errors of the HTTP framework; their 4xx messages are about the request and hold no secrets. */
+/** The errors of the HTTP framework; their 4xx messages are about the request and contain no secrets. */
 interface ServerFault {
   code: string
   statusCode: number
@@ -113,5 +113,5 @@ const errorOfCode = new Map<string, (request: FailedRequest) => GatewayError>(Ob
   FST_BEARER_AUTH_INVALID_AUTHORIZATION_HEADER: missingKey,
   FST_ERR_BAD_URL: () => GatewayError.invalidRequest('The URL is not valid percent-encoding.', { code: 'invalid_url' }),
   FST_ERR_MAX_PARAM_LENGTH: () => new GatewayError(404, 'invalid_request_error',
-    'A part of the URL is longer than anything served here.', { code: 'unknown_url' })
+    'A part of the URL is too long.', { code: 'unknown_url' })
 }))

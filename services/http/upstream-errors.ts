@@ -2,8 +2,9 @@ import { GatewayError, type UpstreamError, type UpstreamErrorKind } from '../sha
 import { plainCode, redacted } from '../shared/redact.ts'
 
 /**
- * The answer to the client for a provider call that failed. The provider's own words reach the client only
- * where they are about its request; a refusal of our key or money is our fault and may quote the key.
+ * Maps a failed provider call to the error for the client. The provider's message reaches the client only if
+ * it is about the request; a rejected key or payment is the operator's matter, and its message may quote the
+ * key.
  */
 export function fromUpstream (error: UpstreamError): GatewayError {
   return errorOf[error.kind](error)
@@ -20,7 +21,7 @@ const errorOf: Readonly<Record<UpstreamErrorKind, (error: UpstreamError) => Gate
   not_found: ({ details }) => new GatewayError(404, 'invalid_request_error',
     'The provider does not serve this model.', { code: 'model_not_found', cause: details.cause }),
   auth: ({ details }) => GatewayError.badGateway(
-    `The provider refused the gateway's credentials${statusOf(details.status)}.`, { code: 'upstream_auth' }),
+    `The provider rejected the gateway's credentials${statusOf(details.status)}.`, { code: 'upstream_auth' }),
   quota: ({ details }) => GatewayError.badGateway(
     `The gateway's account at the provider is out of credit${statusOf(details.status)}.`, { code: 'upstream_quota' }),
   rate: error => new GatewayError(429, 'requests', 'The provider\'s rate limit is reached. Please try again later.',
@@ -30,12 +31,12 @@ const errorOf: Readonly<Record<UpstreamErrorKind, (error: UpstreamError) => Gate
     { code: 'server_is_overloaded', headers: retryHeaders(error), cause: error }),
   timeout: error => error.details.ranOut === true
     ? GatewayError.badGateway(error.message, { ...timedOut, headers: { 'x-should-retry': 'false' }, cause: error })
-    : GatewayError.badGateway('The provider did not answer in time.', { ...timedOut, cause: error }),
+    : GatewayError.badGateway('The provider did not respond in time.', { ...timedOut, cause: error }),
   network: error => GatewayError.badGateway('The provider cannot be reached.',
     { code: 'upstream_unreachable', cause: error }),
   bad_reply: error => GatewayError.badGateway(isFailure(error.details.status)
     ? `The provider failed${statusOf(error.details.status)}.`
-    : 'The provider\'s answer cannot be used.', { code: 'upstream_bad_reply', cause: error }),
+    : 'The provider\'s response cannot be used.', { code: 'upstream_bad_reply', cause: error }),
   aborted: error => new GatewayError(499, 'invalid_request_error', 'The request was cancelled by the client.',
     { code: 'request_cancelled', cause: error })
 }
@@ -43,13 +44,13 @@ const errorOf: Readonly<Record<UpstreamErrorKind, (error: UpstreamError) => Gate
 function aboutTheRequest (status: number, error: UpstreamError, code: string | null): GatewayError {
   const { message, details } = error
   const param = details.param == null ? null : redacted(details.param, maxParamLength)
-  const words = redacted(message, maxMessageLength) || 'The provider refuses the request.'
+  const words = redacted(message, maxMessageLength) || 'The provider rejected the request.'
   return new GatewayError(status, 'invalid_request_error', words, { param, code })
 }
 
 /**
- * OpenAI's clients obey `retry-after-ms` first; everyone else reads whole seconds. After one such wait the
- * SDKs are kept from another, so that a call of theirs takes as long as the provider asked for.
+ * OpenAI's clients read `retry-after-ms` first; all others read whole seconds. `x-should-retry` stops the
+ * SDKs after one such wait, so that their call takes as long as the provider requested.
  */
 function retryHeaders ({ details }: UpstreamError): Record<string, string> {
   const ms = Math.max(0, Math.ceil(details.retryAfterMs ?? defaultRetryAfterMs))

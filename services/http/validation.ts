@@ -2,8 +2,8 @@ import { GatewayError, unreadableBody } from '../shared/errors.ts'
 import { shownText } from '../shared/shown-text.ts'
 
 /**
- * How the server's validator must be set up. Bodies are checked as they are, never changed. `verbose` tells
- * integer fields from decimal ones; it also puts the refused value on the error, so never log such an error.
+ * Options of the server's validator. Bodies are checked and never changed. `verbose` distinguishes integer
+ * fields from decimal ones; it also puts the invalid value on the error, so never log such an error.
  */
 export const ajvOptions = {
   coerceTypes: false,
@@ -13,24 +13,24 @@ export const ajvOptions = {
   discriminator: true,
   allowUnionTypes: true,
   verbose: true,
-  // Ajv would compile the schema of schemas first, two thirds of the time for the schema of a chat request.
-  // All of these schemas are in `/openapi.json`, whose test checks them.
+  // Ajv would compile the meta-schema first, which is two thirds of the time for the schema of a chat
+  // request. The test of `/openapi.json` checks all schemas.
   validateSchema: false,
-  // Ajv's own optimizer takes a third of the time to compile, and the JIT leaves nothing of what it saves.
+  // Ajv's optimizer takes a third of the compile time and gains nothing after the JIT.
   code: { optimize: false }
 } as const
 
-/** What is read of an error of Ajv, and of Fastify's type for it. */
+/** The common part of Ajv's error and Fastify's type for it. */
 export interface SchemaError {
   keyword: string
-  /** JSON Pointer to the value that was refused. */
+  /** JSON Pointer to the invalid value. */
   instancePath: string
   params: Record<string, unknown>
   message?: string
   parentSchema?: unknown
 }
 
-/** A 400 that says what is wrong with `data` in OpenAI's words: message, `param` and `code`. */
+/** A 400 that describes what is wrong with `data` in OpenAI's words: message, `param` and `code`. */
 export function fromValidation (errors: readonly SchemaError[], data: unknown): GatewayError {
   const error = errors.reduce((deepest, next) => depth(next) > depth(deepest) ? next : deepest, unspecified)
   const { param, value } = locate(data, error.instancePath)
@@ -40,7 +40,7 @@ export function fromValidation (errors: readonly SchemaError[], data: unknown): 
   return GatewayError.invalidRequest(fault.message, details)
 }
 
-/** The text of a value as a message quotes it: never longer than a few words. */
+/** A value as quoted in a message, shortened to a few words. */
 export function quote (value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value) ?? String(value)
   return shownText(text, maxQuoted)
@@ -53,7 +53,8 @@ const maxQuoted = 64
 const maxParam = 256
 const unspecified: SchemaError = { keyword: '', instancePath: '', params: {} }
 
-// Of several errors the deepest knows most; of equals the first, as unions repeat what their branches said.
+// The deepest error is the most specific; among equals the first, because unions repeat their branches'
+// errors.
 const depth = ({ keyword, instancePath }: SchemaError): number =>
   keyword === '' ? 0 : instancePath.split('/').length
 

@@ -1,11 +1,12 @@
 import { Readable } from 'node:stream'
 
-/** How much more of a refused upload is read, and for how long. */
+/** Limits on reading the rest of a rejected upload. */
 export interface DrainLimits { maxBytes: number, maxMs: number }
 
 /**
- * A stream of the whole answer at once, which stays open until the upload has ended or a limit is reached: a
- * connection that is closed while the client still writes is reset, and the client never sees its answer.
+ * A stream that sends the complete response at once and stays open until the upload has ended or a limit is
+ * reached: a connection that is closed while the client still writes is reset, and the client never sees the
+ * response.
  */
 export function respondThenDrain (
   response: string, upload: Readable, limits: DrainLimits = { maxBytes: 256 * 1024 * 1024, maxMs: 30_000 }

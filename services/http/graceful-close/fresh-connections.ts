@@ -1,10 +1,10 @@
 import type { Server, Socket } from 'node:net'
 
-/** How long a connection may take to bring its first byte before it counts as idle. */
+/** A connection without its first byte for this long counts as idle. */
 const freshMs = 1000
 
 /**
- * Returns whether a connection of the server was accepted just now and has brought nothing yet. Node.js
+ * Returns whether a connection of the server was just accepted and has received nothing yet. Node.js
  * counts such a connection as idle, and a client whose request is on its way would see it reset.
  */
 export function watchFreshConnections (server: Server): () => boolean {

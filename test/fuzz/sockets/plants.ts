@@ -113,8 +113,8 @@ const plants: readonly Plant[] = [
       replace: '  if (secret.length >= shortKey) return message\n'
     }, {
       file: 'services/http/upstream-errors.ts',
-      find: "const words = redacted(message, maxMessageLength) || 'The provider refuses the request.'",
-      replace: "const words = message || 'The provider refuses the request.'"
+      find: "const words = redacted(message, maxMessageLength) || 'The provider rejected the request.'",
+      replace: "const words = message || 'The provider rejected the request.'"
     }],
     finds: /the key of a provider/
   },

@@ -47,8 +47,8 @@ t.test('what the provider says about our key and our money goes nowhere', async 
 t.test('a provider that fails is told from one whose answer makes no sense', async t => {
   const said = (status?: number) => fromUpstream(new UpstreamError('bad_reply', 'yes', 'x', { status })).message
   t.equal(said(500), 'The provider failed (HTTP 500).')
-  t.equal(said(200), 'The provider\'s answer cannot be used.')
-  t.equal(said(), 'The provider\'s answer cannot be used.')
+  t.equal(said(200), 'The provider\'s response cannot be used.')
+  t.equal(said(), 'The provider\'s response cannot be used.')
 })
 
 t.test('a client is told when to come back, in seconds and in milliseconds', async t => {
