@@ -11,7 +11,7 @@ export interface Problem {
 export class ConfigError extends Error {
   readonly problems: readonly Problem[]
 
-  /** `source` names what was read, e.g. the path of a file. */
+  /** `source` is the origin of the settings, e.g. the path of a file. */
   constructor (source: string, problems: readonly Problem[]) {
     const count = problems.length === 1 ? '1 problem' : `${problems.length} problems`
     super([`${source} has ${count}:`, ...problems.map((problem) => `  ${describe(source, problem)}`)].join('\n'))

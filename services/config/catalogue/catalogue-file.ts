@@ -8,9 +8,9 @@ export interface CatalogueFile {
   providers: Record<string, Record<string, CatalogueRow>>
 }
 
-/** One model of one provider. What is absent is not in the source. */
+/** One model of one provider. Members are absent if the source does not have them. */
 export interface CatalogueRow {
-  /** `other`: no endpoint serves it, e.g. embeddings, speech, ranking. */
+  /** `other`: no endpoint serves the model, e.g. embeddings, speech, ranking. */
   kind: 'chat' | 'image' | 'video' | 'other'
   input: Modality[]
   output: Modality[]

@@ -2,9 +2,9 @@ import { catalogueModel } from './models.ts'
 import type { ModelConfig } from './types.ts'
 
 /**
- * Whether a pattern such as `*` chooses a model. `curated`: it does. `trial`: as good, but free of charge and
- * limited to a few requests. `other`: it can chat, but is deprecated, a dated or faster twin, an alias or for
- * one purpose. `sandbox`: canned text. `unfit`: it cannot chat.
+ * How suitable a model is for a pattern such as `*`. `curated`: chosen. `trial`: as good, but free of charge
+ * and limited to a few requests. `other`: a chat model that is deprecated, a dated or faster twin, an alias
+ * or for one purpose. `sandbox`: canned text. `unfit`: not a chat model.
  */
 export type Fitness = 'curated' | 'trial' | 'other' | 'sandbox' | 'unfit'
 
@@ -14,11 +14,11 @@ export const fitnessOrder: readonly Fitness[] = ['curated', 'trial', 'other', 's
 interface FitnessRule {
   models: RegExp
   fitness: Fitness
-  /** Absent: at every provider. */
+  /** Absent for every provider. */
   providers?: readonly string[]
 }
 
-/** By a model's name without its maker, in lower case: a catalogue lists more as chat than is made for it. */
+/** By model name without its maker, in lower case: catalogues list more models as chat than are. */
 const rules: readonly FitnessRule[] = [
   // Classifiers.
   { models: /guard|shield|safety|moderation|gliner|reward|(^|-)pii(-|$)/, fitness: 'unfit' },
@@ -29,16 +29,16 @@ const rules: readonly FitnessRule[] = [
     fitness: 'unfit'
   },
   { models: /dall-e|imagen|paligemma|diffusion|(^|[-_])(image|video|flux|veo|sora|sdxl|ocr)([-_.\d]|$)/, fitness: 'unfit' },
-  // The Responses API alone: openai 7.57.0, resources/shared.d.ts, `ResponsesModel`. Some gateways map them.
+  // Only the Responses API: openai 7.57.0, resources/shared.d.ts, `ResponsesModel`. Some gateways map them.
   { models: /^(gpt-[\d.]+|o\d)-(pro|codex(?!-spark))|^codex-|deep-research|computer-use/, fitness: 'unfit' },
-  // docs.x.ai, "Multi-agent": the Responses API alone.
+  // docs.x.ai, "Multi-agent": only the Responses API.
   { models: /multi-agent/, fitness: 'unfit', providers: ['xai', 'azure'] },
-  // Legacy completions alone; proteins; scenes.
+  // Only legacy completions; proteins; scenes.
   { models: /^gpt-3\.5-turbo-instruct|^(davinci|babbage)-|^esm(2|fold)|^usd(code|validate)/, fitness: 'unfit' },
   // Edits of files, web searches, screens, other routers.
   { models: /apply|^morph-|(^|-)search(-|$)|ui-tars|customtools|multi-agent|(^|-)router$/, fitness: 'other' },
   { models: /^openrouter\//, fitness: 'other' },
-  // Each answer searches the web, at a fee.
+  // Every response searches the web, for a fee.
   { models: /^sonar(-|$)/, fitness: 'other' },
   // An alias of a listed model.
   { models: /^~/, fitness: 'other' },
@@ -51,8 +51,8 @@ const rules: readonly FitnessRule[] = [
 ]
 
 /**
- * Returns how fit a model is for a policy that does not name it. `names` has every `provider/model` on offer,
- * `isSandbox` tells providers with canned text.
+ * Returns how suitable a model is for a policy that does not name it. `names` has every available
+ * `provider/model`; `isSandbox` recognises providers with canned text.
  */
 export function fitnessOf (
   { id, deployments }: Pick<ModelConfig, 'id' | 'deployments'>, names: ReadonlySet<string>,
@@ -62,7 +62,7 @@ export function fitnessOf (
   for (const { provider, model } of deployments) {
     const found = isSandbox(provider) ? 'sandbox' : fitnessByName(provider, model)
     if (fitnessOrder.indexOf(found) > fitnessOrder.indexOf(worst)) worst = found
-    // The operator has put the others into the configuration.
+    // The other models are in the operator's configuration.
     const isOffered = id === `${provider}/${model}`
     if (worst === 'curated' && isOffered) worst = fitnessByCatalogue(provider, model, names)
   }
@@ -78,15 +78,15 @@ function fitnessByName (provider: string, model: string): Fitness {
   return rule?.fitness ?? 'curated'
 }
 
-/** The fitness, by its catalogue entry, of a model that its name does not rule out. */
+/** The suitability by catalogue entry, if the name does not exclude the model. */
 function fitnessByCatalogue (provider: string, model: string, names: ReadonlySet<string>): Fitness {
   if (isSuperseded(provider, model, names)) return 'other'
-  // What costs nothing is a trial: NVIDIA's hosted models, for example, allow 40 requests a minute.
+  // A free model is a trial: NVIDIA's hosted models, for example, allow 40 requests a minute.
   const price = catalogueModel(provider, model)?.price
   return price?.inputPico === 0 && price.outputPico === 0 ? 'trial' : 'curated'
 }
 
-/** Deprecated, or a dated, preview or faster release of a model that is on offer under its plain name. */
+/** Deprecated, or a dated, preview or faster release of a model that is available under its plain name. */
 function isSuperseded (provider: string, model: string, names: ReadonlySet<string>): boolean {
   if (catalogueModel(provider, model)?.deprecated === true) return true
   if (isFasterEdition(provider, model, names)) return true
@@ -95,9 +95,9 @@ function isSuperseded (provider: string, model: string, names: ReadonlySet<strin
   return ['', '-latest', '-0'].some(ending => names.has(`${provider}/${plain}${ending}`))
 }
 
-/** Whether it is a model on offer under its plain name, served faster at a higher price. */
+/** Whether this is the faster, more expensive edition of a model available under its plain name. */
 function isFasterEdition (provider: string, model: string, names: ReadonlySet<string>): boolean {
-  // Fireworks has its faster editions in a folder of their own.
+  // Fireworks has its faster editions in a separate folder.
   const plain = model.replace(/-(fast|highspeed)$/, '').replace('/routers/', '/models/')
   if (plain === model || !names.has(`${provider}/${plain}`)) return false
   const own = catalogueModel(provider, model)?.price
@@ -105,5 +105,5 @@ function isFasterEdition (provider: string, model: string, names: ReadonlySet<st
   return (own?.outputPico ?? 0) > (other?.outputPico ?? Infinity)
 }
 
-/** The end of a name that says which release it is, as `-2024-08-06`, `@20250514`, `-0613`, `-08-2024`. */
+/** The release suffix of a name, such as `-2024-08-06`, `@20250514`, `-0613`, `-08-2024`. */
 const release = /(-preview)?[-@](20\d\d-?\d\d-?\d\d|\d\d-20\d\d|\d\d-\d\d|\d{4})$|-preview$/

@@ -5,7 +5,7 @@ import type { CataloguePrice, CatalogueRow } from './catalogue-file.ts'
 /** images.json: models by provider and name. Maintained by hand, because models.json has no images. */
 interface ImageCatalogueFile { providers: Record<string, { models: Record<string, ImageRow> }> }
 
-/** One model. What is absent is not known, or as in models.json. */
+/** One model. Absent members are unknown, or as in models.json. */
 interface ImageRow {
   /** Only for models that are not in models.json. */
   released?: string
@@ -15,10 +15,10 @@ interface ImageRow {
   qualities?: string[]
   tokens?: (Pick<ImageTokens, 'tokens'> & Partial<ImageTokens>)[]
   price?: CataloguePrice
-  /** Price of image tokens, if models.json has only that of text. */
+  /** Price of image tokens, if models.json has only the price of text. */
   outputPico?: number
   textOutputPico?: number
-  /** The price in models.json is not that of images. */
+  /** The price in models.json does not apply to images. */
   unpriced?: true
 }
 

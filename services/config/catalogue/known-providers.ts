@@ -8,17 +8,17 @@ export interface KnownProvider {
   dialect: string
   /** Null if each customer has a different one. */
   baseUrl: string | null
-  /** Environment variables of the key; the first one that is set counts. */
+  /** Environment variables of the key; the first non-empty one counts. */
   keys: readonly string[]
   baseUrlVariable: string
-  /** Environment variable with the customer's own origin, and where the API begins on it. */
+  /** Environment variable with the customer's origin, and the path of the API. */
   endpoint?: { variable: string, path: string }
-  /** Globs of this service's names of models. */
+  /** Globs of this service's model names. */
   claims: readonly string[]
-  /** Whether every model of its list can be called. */
+  /** Whether every listed model can be called. */
   discover: boolean
   pair?: { key: string, secret: string }
-  /** Its name in OpenTelemetry's conventions, if that is not the id. */
+  /** Its name in OpenTelemetry's conventions, if different from the id. */
   conventionalName?: string
   mediaOnly?: true
 }
@@ -74,7 +74,7 @@ export const knownProviders: readonly KnownProvider[] = [
   media('luma', 'LUMAAI', 'https://api.lumalabs.ai/dream-machine/v1', { keys: ['LUMAAI_API_KEY', 'LUMA_API_KEY'] })
 ]
 
-/** A service for images or videos with a protocol of its own and without a list of models. */
+/** A service for images or videos with its own protocol and without a list of models. */
 function media (id: KnownProvider['id'] & Protocol, name: string, baseUrl: string, more: Partial<KnownProvider> = {}) {
   return row(id, name, baseUrl, { protocol: id, discover: false, mediaOnly: true, ...more })
 }

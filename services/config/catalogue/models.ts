@@ -7,24 +7,24 @@ import type { CatalogueFile, CatalogueRow, CatalogueTier, Modality } from './cat
 import { withImages, type RowWithImages } from './images.ts'
 import { searchFeeOf } from './priced-fields.ts'
 
-/** What the catalogue knows of a model. */
+/** The catalogue's entry of a model. */
 export interface CatalogueModel extends
   Pick<ModelConfig, 'price' | 'contextWindow' | 'maxOutput' | 'capabilities' | 'images' | 'created'> {
-  /** Null: no endpoint of the gateway serves it. */
+  /** Null if no endpoint of the gateway serves it. */
   kind: ModelConfig['kind'] | null
   input: readonly Modality[]
   output: readonly Modality[]
   /** The same as in `price`. */
   tiers: readonly CatalogueTier[]
   temperature: boolean | null
-  /** Date of its latest training data, e.g. `2024-04`; null: not known. */
+  /** Date of its latest training data, e.g. `2024-04`; null if unknown. */
   knowledge: string | null
   deprecated: boolean
   video?: VideoAbilities
 }
 
 /**
- * Returns what is known of a model by the provider's name for it. A name that ends in a date falls back to
+ * Returns the entry of a model by the provider's name for it. A name that ends in a date falls back to
  * the name without. No other similarity counts: a wrong price is worse than none.
  */
 export function catalogueModel (provider: string, upstream: string): CatalogueModel | undefined {
@@ -45,7 +45,7 @@ function videoRow ({ firstFrame }: VideoAbilities): CatalogueRow {
   return { kind: 'video', input, output: ['video'], features: [], released }
 }
 
-/** Returns a provider's names of the models that some endpoint serves, in the order of the data. */
+/** Returns a provider's names of the models that an endpoint serves, in the order of the data. */
 export function catalogueModelNames (provider: string): string[] {
   const names = [...rowsOf(provider)].filter(([, { kind }]) => kind !== 'other').map(([name]) => name)
   return known.has(provider) ? [...new Set([...names, ...knownVideoModelNames(provider)])] : names
@@ -145,12 +145,12 @@ export function modelFromCatalogue (provider: string, upstream: string): ModelCo
   }
 }
 
-/** Whether some endpoint can serve a model; false only for one of a known other kind. */
+/** Whether an endpoint can serve a model; false only for a model of another kind. */
 export function isServable (provider: string, upstream: string): boolean {
   return catalogueModel(provider, upstream)?.kind !== null
 }
 
-/** The models a provider offers until it has listed its own. */
+/** The models of a provider until it has listed them. */
 export function initialModelNames ({ id, discover }: Pick<ProviderConfig, 'id' | 'discover'>): string[] {
   const known = knownProviders.find((provider) => provider.id === id)
   // A provider with a server for each customer runs a selection of the models there.

@@ -2,22 +2,22 @@ import { foldName } from '../../shared/request-fields.ts'
 import type { ProviderConfig } from './types.ts'
 
 /**
- * What a request field does to the cost of a request.
- * - `model`: runs another model than the one that was priced, or beside it.
+ * The effect of a request field on the cost of a request.
+ * - `model`: runs another model instead of the priced one, or in addition.
  * - `tier`: runs at another price level; sold if `price.service_tiers` has that level.
  * - `search`: searches the web; sold if `price.search` is set.
- * - `answers`: multiplies the answers under a name that is not priced.
+ * - `answers`: multiplies the choices under a name without a price.
  * - `price`: costs something else, or adds tokens that are not in the request.
  */
 export type FieldEffect = 'model' | 'tier' | 'search' | 'answers' | 'price'
 
 export interface PricedField {
-  /** As the source writes it. */
+  /** The name as in the source. */
   name: string
   effect: FieldEffect
   /** Whether a value changes nothing. Null and an empty list never do. */
   isHarmless: (value: unknown) => boolean
-  /** Whether a value only searches, where the field can do more. */
+  /** Whether a value only searches, if the field can do more. */
   isSearch?: (value: unknown) => boolean
 }
 
@@ -28,27 +28,27 @@ const [model, search, responses, price] = [field('model'), field('search'), fiel
 const standardTiers = ['auto', 'default']
 const tier = (...others: string[]): PricedField => field('tier')('service_tier', is(...standardTiers, ...others))
 
-/** Members of `extra_body` and the like that some servers lay over the fields which were checked. */
+/** `extra_body` and similar members, which some servers merge over the checked fields. */
 const overlays = [
   ...['model', 'fallbacks', 'messages', 'prompt'].map(name => model(name)),
   ...['tools', 'functions', 'modalities', 'audio', 'prediction'].map(name => price(name)),
   responses('n', is(1)), responses('best_of', is(1))
 ]
 
-/** Tools of the Responses API that the provider runs itself; web searches have a price of their own. */
+/** Tools of the Responses API that the provider runs; web searches have a separate price. */
 export const serverToolNames = [
   'code_interpreter', 'file_search', 'image_generation', 'mcp', 'programmatic_tool_calling', 'shell'
 ] as const
 const serverTools = serverToolNames.map(name => price(name))
 
-/** Google's endpoint reads its own settings from `extra_body.google`. */
+/** Google's endpoint reads its settings from `extra_body.google`. */
 function hasOnlyThoughts (value: unknown): boolean {
   const { google, ...others } = Object(value)
   const { thinking_config: _, thought_tag_marker: __, ...more } = Object(google)
   return Object.keys(others).length === 0 && Object.keys(more).length === 0
 }
 
-/** Only a longer lifetime has another price, wherever in the prompt it stands. */
+/** Only a longer lifetime has another price, anywhere in the prompt. */
 const cacheControl = price('cache_control', () => true)
 
 const isWebPlugin = (value: unknown): boolean =>
@@ -109,7 +109,7 @@ const known: Readonly<Record<string, readonly PricedField[]>> = {
   lmstudio: [model('draft_model')]
 }
 
-/** What other servers and gateways read: any of them may stand behind an unknown address. */
+/** Fields of other servers and gateways, any of which may run at an unknown address. */
 const others: readonly PricedField[] = [
   // docs.litellm.ai, "Client-side fallbacks" and "Clientside LLM credentials".
   ...[
@@ -130,15 +130,15 @@ const others: readonly PricedField[] = [
   responses('num_generations', is(1))
 ]
 
-/** Members of a container are looked at one by one, unless all that the server reads is known. */
+/** Members of a container are checked one by one, unless all fields of the server are listed. */
 const anyServer = [...Object.values(known).flat().filter(({ name }) => name !== 'extra_body'), ...others]
 
-/** The fields of a dialect; those of every server for one that is not known. */
+/** The fields of a dialect; for an unknown one, those of every server. */
 export function pricedFieldsOf (dialect: string): readonly PricedField[] {
   return [...known[dialect] ?? anyServer, ...overlays]
 }
 
-/** Models that search for every answer, at a price beside that of the tokens. Read in November 2026. */
+/** Models that search for every response, for a price in addition to the tokens. Read in November 2026. */
 const searching: Readonly<Record<string, RegExp>> = {
   // platform.openai.com/docs/pricing, "Web search".
   openai: /^gpt-[\w.-]+-search-(preview|api)/,
@@ -149,8 +149,8 @@ const searching: Readonly<Record<string, RegExp>> = {
 }
 
 /**
- * What each answer of a model that always searches costs beside its tokens, in nano-USD; null: not known.
- * With the largest search context, because a request may ask for it. Source: docs.perplexity.ai, "Pricing",
+ * The fee per response of a model that always searches, in nano-USD without tokens; null if unknown. With the
+ * largest search context, because a request may select it. Source: docs.perplexity.ai, "Pricing",
  * November 2026.
  */
 export function searchFeeOf (provider: string, model: string): number | null {
@@ -167,20 +167,21 @@ const anySearching = /(^|\/)(gpt-[\w.-]+-search-(preview|api)|(groq\/)?compound(
 
 /** The request fields of a provider that change what a request costs, and the models that always search. */
 export interface FieldPricing {
-  /** By their folded names, see `foldName`; without those the operator allows. */
+  /** By folded names, see `foldName`; without those that the operator allows. */
   readonly fields: ReadonlyMap<string, PricedField>
   /**
-   * What happens to `cache_control` with a longer time to live: `refused` where a server passes it on to
-   * models that charge more for it and does not say how many tokens; `priced` where it says so.
+   * The treatment of `cache_control` with a longer time to live: `refused` if the server passes it on to
+   * models that charge more for it and does not report those tokens; `priced` if it reports them.
    */
   readonly cacheLifetime: 'refused' | 'priced' | 'ignored'
-  /** Matches the provider's names of models that search the web for every answer; null: there are none. */
+  /** Matches the provider's models that search the web for every response; null if it has none. */
   readonly searchingModels: RegExp | null
 }
 
 /**
- * Anthropic's adapter sends only what it translates, with the lifetime of caches: tokens written for an hour
- * are counted apart. Source: @anthropic-ai/sdk 1.12.0, CacheControlEphemeral and CacheCreation.
+ * Anthropic's adapter sends only fields that it translates, including the lifetime of caches: tokens written
+ * for an hour are counted separately. Source: @anthropic-ai/sdk 1.12.0, CacheControlEphemeral and
+ * CacheCreation.
  */
 export const anthropicPricing: FieldPricing = {
   fields: new Map(), cacheLifetime: 'priced', searchingModels: null

@@ -1,5 +1,5 @@
 /**
- * Models that a provider serves through its Responses API alone, by dialect and the provider's name for them.
+ * Models that a provider serves only through its Responses API, by dialect and the provider's name for them.
  * Sources: openai 7.57.0, resources/shared.d.ts, `ResponsesModel`; @ai-sdk/openai 4.0.118,
  * src/openai-model-catalog.ts; docs.x.ai, "Multi-agent". OpenRouter serves them through both APIs.
  */

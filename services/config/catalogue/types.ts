@@ -14,7 +14,7 @@ export type {
   TimeoutsMs, UsageSettings, VideoAbilities, VideoSettings
 }
 
-/** What the gateway serves: the operator's file and the environment, checked and with defaults. */
+/** The configuration: the operator's file and the environment, checked and with defaults. */
 export interface GatewayConfig {
   providers: ProviderConfig[]
   models: ModelConfig[]
@@ -27,16 +27,16 @@ export interface GatewayConfig {
   console: ConsoleSettings
 }
 
-/** Keys of the file that a model does not have, or has in another form. */
+/** Keys of the file that a model lacks, or has in another form. */
 type Resolved = 'provider' | 'model' | 'deployments' | 'price' | 'cost' | 'capabilities' | 'images' | 'video' | 'quality'
 type Fields = Known<Omit<Parsed<typeof ModelEntry>, Resolved>, 'kind' | 'ownedBy' | 'created'>
 type Needed = 'id' | 'kind' | 'contextWindow' | 'maxOutput' | 'ownedBy' | 'created'
 
-/** A model on offer. Null, or absent: not known. */
+/** An available model. Null or absent members are unknown. */
 export interface ModelConfig extends Pick<Fields, Needed>, Partial<Omit<Fields, Needed>> {
   deployments: DeploymentConfig[]
   price: Price | null
-  /** What the operator pays; absent or null: not known. */
+  /** The operator's cost; absent or null if unknown. */
   cost?: Price | null
   capabilities: Capabilities
   images?: ImageAbilities
@@ -46,13 +46,13 @@ export interface ModelConfig extends Pick<Fields, Needed>, Partial<Omit<Fields, 
 }
 
 export interface DeploymentConfig extends DeploymentPlacement {
-  /** Absent: the price of the model; null: not known, so the deployment is not used. */
+  /** Absent applies the price of the model. Null is unknown, so the deployment is not used. */
   price?: Price | null
-  /** Absent: the cost of the model. */
+  /** Absent applies the cost of the model. */
   cost?: Price
 }
 
-/** Integer pico-USD per token, integer nano-USD per image and per second of video. Null: not known. */
+/** Integer pico-USD per token, integer nano-USD per image and per second of video; null if unknown. */
 export interface Price {
   inputPico: number | null
   outputPico: number | null
@@ -60,18 +60,18 @@ export interface Price {
   cacheWritePico: number | null
   imageNano: number | null
   secondNano: number | null
-  /** Tokens put into a cache for an hour; absent or null: see `hourCachePico`. */
+  /** Tokens cached for an hour; `hourCachePico` has the default. */
   cacheWrite1hPico?: number | null
-  /** Audio tokens; absent or null: the price of other tokens. */
+  /** Audio tokens; the default is the price of other tokens. */
   audioInputPico?: number | null
   audioOutputPico?: number | null
-  /** Prices that replace those above for long prompts, in ascending order of length. */
+  /** Prices for long prompts, in ascending order of length. */
   tiers?: readonly PriceTier[] | null
-  /** Prices that replace those above at other service tiers. */
+  /** Prices of other service tiers. */
   serviceTiers?: readonly ServiceTierPrice[] | null
-  /** One web search of the provider. */
+  /** Price of one web search of the provider. */
   searchNano?: number | null
-  /** Most searches of one answer; absent or null: 1. */
+  /** Most searches per response; 1 by default. */
   maxSearches?: number | null
 }
 
@@ -91,12 +91,12 @@ export interface PriceTier {
   cacheWrite1hPico?: number | null
 }
 
-/** What an image model supports, and its prices. Null: not known, so the provider decides. */
+/** Capabilities and prices of an image model. Null is unknown, so the provider decides. */
 export interface ImageAbilities {
-  /** As `1024x1024`, the default first. If `sizeRange` is null too, nothing is known of sizes. */
+  /** Sizes such as `1024x1024`, the default first. If `sizeRange` is null too, sizes are unknown. */
   sizes: readonly string[] | null
   sizeRange: SizeRange | null
-  /** The size of a request without one; null: the provider chooses. */
+  /** The size of a request without one; null lets the provider choose. */
   defaultSize: string | null
   qualities: readonly string[] | null
   /** The first match applies; a size or quality of null matches any. */

@@ -1,19 +1,19 @@
 import { readFileSync } from 'node:fs'
 import type { VideoAbilities } from './types.ts'
 
-/** One model of videos.json; what is absent is not known. The file has no prices. */
+/** One model of videos.json; absent members are unknown. The file has no prices. */
 type Row = Partial<Omit<VideoAbilities, 'prices'>>
 
 let loaded: Readonly<Record<string, Readonly<Record<string, Row>>>> | undefined
 
-/** Returns what is known of a video model by the provider's name for it. */
+/** Returns the entry of a video model by the provider's name for it. */
 export function knownVideo (provider: string, upstream: string): VideoAbilities | undefined {
   const rows = rowsOf(provider)
   const row = Object.hasOwn(rows, upstream) ? rows[upstream] : undefined
   return row && { ...unknownVideo, ...row }
 }
 
-/** Returns a provider's names of its known video models. */
+/** Returns a provider's names of its video models in the catalogue. */
 export function knownVideoModelNames (provider: string): string[] {
   return Object.keys(rowsOf(provider))
 }

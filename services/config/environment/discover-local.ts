@@ -18,7 +18,7 @@ const Models = Type.Object({
   data: Type.Union([Type.Array(Type.Object({ id: Type.String() })), Type.Null()])
 })
 
-/** Returns a provider for each local model server that answers within `timeoutMs`. Never throws. */
+/** Returns a provider for each local model server that responds within `timeoutMs`. Never throws. */
 export async function discoverLocal (
   { candidates = defaultCandidates, timeoutMs = 300 }:
   { candidates?: readonly LocalCandidate[], timeoutMs?: number } = {}

@@ -7,8 +7,8 @@ import type { ImageAbilities, VideoAbilities } from '../catalogue/types.ts'
 import { complete } from './complete.ts'
 
 /**
- * Completes what the file says of an image model with what is known of it. With a price of the file, the
- * known price of text in the response does not apply.
+ * Completes an image model of the file from the catalogue. With a price in the file, the catalogue's price of
+ * text in the response does not apply.
  */
 export function readImages (
   own: Parsed<typeof ImagesEntry> | null, known: ImageAbilities | undefined, hasOwnPrice: boolean
@@ -24,7 +24,7 @@ export function readImages (
   }
 }
 
-/** Sizes of the file replace the known ones as a whole. */
+/** Sizes in the file replace the catalogue's as a whole. */
 function sizesOf (
   own: Parsed<typeof ImagesEntry> | null, known: ImageAbilities
 ): Pick<ImageAbilities, 'sizes' | 'sizeRange' | 'defaultSize'> {
@@ -39,7 +39,7 @@ function sizesOf (
   }
 }
 
-/** Completes what the file says of a video model with what is known of it. */
+/** Completes a video model of the file from the catalogue. */
 export function readVideo (
   own: Parsed<typeof VideoEntry> | null, known: VideoAbilities | undefined
 ): VideoAbilities | undefined {

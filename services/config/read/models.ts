@@ -35,7 +35,7 @@ function readModel (
   const deployments = readDeployments(parsed, path, providerIds, document)
   const { provider, model, capabilities, price, cost, images, video, ...own } = parsed
   const [first] = deployments
-  // Several deployments may differ, so the catalogue counts for a single one.
+  // Several deployments may differ, so the catalogue applies only to a single one.
   const only = deployments.length === 1 ? first : undefined
   const known = only && catalogueModel(only.provider, only.model)
   const videoAbilities = readVideo(video, only && knownVideo(only.provider, only.model))
@@ -90,7 +90,7 @@ function readDeployments (
     const placed = { ...deployment, model: upstream, ...(cost !== null && { cost: readPrice(cost, null) }) }
     return { deployment: placed, listed, own: own && readPrice(own, listed) }
   })
-  // A price of the model holds for all its deployments; without one, each has its own or the catalogue's.
+  // The model's price applies to all its deployments; without it, each has its own or the catalogue's.
   const hasPrices = read.length > 1 && price === null && read.some(({ listed, own }) => listed ?? own)
   return read.map(({ deployment, listed, own }) => {
     const ownPrice = own ?? (hasPrices ? listed : undefined)
@@ -107,7 +107,7 @@ function checkProvider (id: string, path: Path, known: ReadonlySet<string> | nul
 type PriceFields = Parsed<typeof PriceEntry>
 
 function readPrice ({ tiers, serviceTiers, ...own }: PriceFields, known: Price | null): Price {
-  // Known tiers belong to the known prices of tokens, not to the file's.
+  // The catalogue's tiers belong to its token prices, not to the file's.
   const hasOwnPrices = own.inputPico !== null || own.outputPico !== null
   return {
     ...complete(own, known ?? {}),

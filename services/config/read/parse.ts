@@ -15,7 +15,7 @@ import { readProviders } from './providers.ts'
 import { toParsed } from './to-parsed.ts'
 import { initialModelNames } from '../catalogue/models.ts'
 
-/** Returns what the file called `source` configures. Throws ConfigError with every problem. */
+/** Returns the configuration in the file called `source`. Throws ConfigError with every problem. */
 export function parseConfig (text: string, env: NodeJS.ProcessEnv, source = 'gateway.yaml'): GatewayConfig {
   const document = parseYaml(text, env, source)
   const file = checkStructure(document)

@@ -15,7 +15,7 @@ export function builtInPolicies (): PolicyConfig[] {
 
 /**
  * Returns the file's policies and the other built-in ones. Reports duplicate ids, and names that match no
- * chat model; a video model must be named in full. The models of `discovering` providers are not known yet.
+ * chat model; a video model must be named in full. The models of `discovering` providers are not yet listed.
  */
 export function readPolicies (
   { policies, models: { brokenIds, complete } }: CheckedFile,

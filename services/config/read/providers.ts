@@ -71,7 +71,7 @@ function readBaseUrl (
   return url
 }
 
-/** A list of the models of a key could be gone round by a field that runs other models. */
+/** A field that runs other models would bypass the models that a key may use. */
 function checkAllowedFields (
   { item, path }: ConfigEntry<ProviderEntry>, dialect: string, document: YamlDocument
 ) {
@@ -79,12 +79,12 @@ function checkAllowedFields (
   item.allow_fields?.forEach((name, index) => {
     const known = fields.find(field => field.name === name)
     const at = [...path, 'allow_fields', index]
-    if (known === undefined) document.report(at, `is not refused${suggest(name, fields.map(field => field.name))}`)
-    else if (known.effect === 'model') document.report(at, 'cannot be allowed: it runs models that nothing has checked')
+    if (known === undefined) document.report(at, `is not rejected${suggest(name, fields.map(field => field.name))}`)
+    else if (known.effect === 'model') document.report(at, 'cannot be allowed: it runs unchecked models')
   })
 }
 
-/** Headers that frame the request; other values would break the connection. */
+/** Headers that frame the request; changing them would break the connection. */
 const framing = new Set(['connection', 'content-length', 'host', 'transfer-encoding', 'upgrade'])
 
 function checkHeaders ({ item, path }: ConfigEntry<ProviderEntry>, document: YamlDocument) {

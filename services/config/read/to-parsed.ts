@@ -4,10 +4,10 @@ import { nanoFromUsd, picoFromUsdPerMillion } from '../../shared/money.ts'
 import type { YamlDocument } from '../yaml/document.ts'
 import type { Path } from '../yaml/path.ts'
 
-/** Where a value stands in the file, for the exact digits of money. */
+/** The position of a value in the file, for the exact digits of money. */
 export interface Place { document: YamlDocument, path: Path }
 
-/** Turns a checked part of the file into what code reads. Reports money with too many digits. */
+/** Converts a checked part of the file to its form in code. Reports money with too many digits. */
 export function toParsed<Schema extends TSchema> (
   schema: Schema, value: unknown, place?: Place
 ): Parsed<Schema>

@@ -24,7 +24,7 @@ const maxWorkers = 256
 /** Systems on which processes can share a port; source: https://nodejs.org/api/net.html (`reusePort`). */
 const portSharers = ['linux', 'freebsd', 'sunos', 'aix']
 
-/** Parses a number of processes; `auto` is one for each core that this process may use. */
+/** Parses a number of processes; `auto` is one per core available to this process. */
 export function workers (text: string, { platform }: Pick<NodeJS.Process, 'platform'> = process): number {
   const isAuto = text.toLowerCase() === 'auto'
   const count = isAuto ? Math.min(availableParallelism(), maxWorkers) : Number(text)
@@ -60,7 +60,7 @@ export function bytes (text: string): number {
   return sizeUpTo(1, text)
 }
 
-/** The same for more than one thing, up to 1 TiB. */
+/** The same for totals, up to 1 TiB. */
 export function manyBytes (text: string): number {
   return sizeUpTo(1024, text)
 }
@@ -108,7 +108,7 @@ export function positiveInteger (text: string): number {
   throw new RangeError('must be a whole number from 1 to 9999999')
 }
 
-/** Parses a whole number from 0, at most what a process can keep apart. */
+/** Parses a whole number from 0 to 9,999. */
 export function naturalNumber (text: string): number {
   if (/^\d{1,4}$/.test(text)) return Number(text)
   throw new RangeError('must be a whole number from 0 to 9999')

@@ -4,13 +4,13 @@ import { getHeapStatistics } from 'node:v8'
 import { ConfigError, type Problem } from '../config-error.ts'
 import * as parse from './parsers.ts'
 
-/** An environment variable, as the settings table of the README shows it. */
+/** An environment variable, as in the settings table of the README. */
 interface Variable<Value> {
   default: string | null
   shownDefault: string
   description: string
   parse: (text: string) => Value
-  /** Otherwise an empty variable counts as absent. */
+  /** Whether an empty variable is an error; otherwise it counts as absent. */
   isEmptyWrong?: boolean
 }
 
@@ -20,7 +20,7 @@ function variable<Value> (
   return { default: defaultText, shownDefault: `\`${defaultText}\``, description, parse }
 }
 
-/** A variable that is null without a value; `absent` describes that. */
+/** A variable that is null by default; `absent` describes the default. */
 function optional<Value> (
   parse: (text: string) => Value, absent: string, description: string
 ): Variable<Value | null> {
@@ -38,7 +38,7 @@ export const variables = {
   PORT: variable(parse.port, '8080', 'port to listen on'),
   ALT_HOST: optional(parse.text, '`HOST`', 'address of a second listener, if `ALT_PORT` or this is set'),
   ALT_PORT: optional(parse.port, '`PORT`', 'port of that listener'),
-  TOLLGATE_WORKERS: variable(parse.workers, '1', 'processes that serve requests on these ports, each on a core of its own: ' +
+  TOLLGATE_WORKERS: variable(parse.workers, '1', 'processes that serve requests on these ports, each on its own core: ' +
     'a number, or `auto` for one per core; see [many cores](docs/many-nodes.md#many-cores)'),
   TOLLGATE_CONFIG: optional(parse.text, '`gateway.yaml` if it exists', 'configuration file'),
   DATABASE_URL: variable(parse.databaseUrl, 'sqlite:./data/tollgate.db',
@@ -46,47 +46,47 @@ export const variables = {
   TOLLGATE_STARTING_CREDIT: variable(parse.nanoUsd, '10', 'credit of the first account in USD'),
   TOLLGATE_ADMIN_KEY: secret(parse.adminKey, 'admin key in addition to those in the database'),
   TOLLGATE_SECRET_KEY: secret(parse.secretKey, 'key that encrypts [the secrets in the database](docs/secrets.md), ' +
-    'so that a copy of it has none: 32 characters or more'),
+    'so that a copy of it reveals none: 32 characters or more'),
   TOLLGATE_SECRET_KEY_PREVIOUS: secret(parse.secretKey, 'another such key, which only decrypts: the previous or the next one'),
   TOLLGATE_BODY_LIMIT: variable(parse.bytes, '32MiB', 'largest request body, decompressed; text completions and ' +
     'images take at most 8 MiB, other requests without messages 1 MiB'),
-  TOLLGATE_BODY_BUDGET: optional(parse.manyBytes, 'an eighth of the heap', 'bytes of bodies that a node holds at the same ' +
+  TOLLGATE_BODY_BUDGET: optional(parse.manyBytes, 'an eighth of the heap', 'bytes of request bodies that a node holds at the same ' +
     'time; further ones get 503 with `retry-after`'),
-  TOLLGATE_CACHE_SIZE: variable(parse.bytesOrOff, '64MiB', 'memory for [cached answers](#cached-answers); `off` disables them'),
+  TOLLGATE_CACHE_SIZE: variable(parse.bytesOrOff, '64MiB', 'memory for [cached responses](#cached-answers); `off` disables them'),
   TOLLGATE_DRAIN_SECONDS: variable(parse.seconds, '30', 'time for running requests and held videos to end after SIGTERM'),
   TOLLGATE_DRAIN_DELAY_SECONDS: variable(parse.seconds, '0', 'time after SIGTERM during which new requests are still ' +
     'accepted while `/readyz` returns 503, so that load balancers can notice'),
-  TOLLGATE_STORE_GRACE_SECONDS: variable(parse.seconds, '60', 'how long a node stays ready without its database'),
+  TOLLGATE_STORE_GRACE_SECONDS: variable(parse.seconds, '60', 'time that a node stays ready without its database'),
   TOLLGATE_MAX_REQUESTS: variable(parse.positiveInteger, '20000',
     'concurrent requests of a node; further ones get 503 with `retry-after`'),
   TOLLGATE_MAX_CONNECTIONS: variable(parse.positiveInteger, '25000', 'concurrent connections of each listener; further ' +
     'ones are closed'),
-  TOLLGATE_MAX_STREAMS: variable(parse.positiveInteger, '5000', 'how many of them may be streams'),
-  TOLLGATE_MAX_POLLS: variable(parse.positiveInteger, '15000', 'how many of them may wait for videos'),
+  TOLLGATE_MAX_STREAMS: variable(parse.positiveInteger, '5000', 'most concurrent streams among them'),
+  TOLLGATE_MAX_POLLS: variable(parse.positiveInteger, '15000', 'most requests among them that wait for videos'),
   TOLLGATE_MAX_LAG_MS: variable(parse.positiveInteger, '1000',
     'event loop delay, averaged over half a second, above which new requests get 503'),
   TOLLGATE_BILLING_RPM: variable(parse.positiveInteger, '60',
-    'requests per minute for the balance and usage of a key, apart from its other limits'),
+    'requests per minute for the balance and usage of a key, separate from its other limits'),
   TOLLGATE_REQUEST_LOG: variable(parse.samplingRate, 'on', 'requests recorded in the database for ' +
     '`GET /admin/requests`: `on`, `off`, or a share such as `0.1`; failed ones always unless `off`'),
   TOLLGATE_REQUEST_LOG_DAYS: variable(parse.wholeDays, '30', 'retention of these records'),
   TOLLGATE_RESPONSES_DAYS: variable(parse.wholeDaysOrOff, '30', 'retention of [stored responses](docs/responses.md#stored-responses); ' +
     '`off` stores none'),
   TOLLGATE_RESPONSES_SIZE: variable(parse.manyBytes, '1GiB', 'stored responses of an account; its oldest are deleted for new ones'),
-  TOLLGATE_PROVIDER_WORDS: variable(parse.onOff, 'on', 'providers\' own words about failures, redacted, in the log, traces ' +
-    'and `GET /admin/requests`: `on`, or `off`, because they may repeat parts of a prompt'),
+  TOLLGATE_PROVIDER_WORDS: variable(parse.onOff, 'on', 'providers\' error messages, redacted, in the log, traces ' +
+    'and `GET /admin/requests`: `on` or `off`; they may repeat parts of a prompt'),
   OTEL_EXPORTER_OTLP_ENDPOINT: optional(parse.url, 'none', 'OpenTelemetry collector, e.g. `http://localhost:4318`. ' +
     'Each request for text, images or a video is a trace with GenAI attributes but without the prompt. It continues ' +
     "the caller's `traceparent`, which is not forwarded to providers: [docs/tracing.md](docs/tracing.md)"),
   OTEL_EXPORTER_OTLP_HEADERS: optional(parse.headers, 'none', 'headers for the collector, e.g. `Authorization=Basic …`'),
   OTEL_SERVICE_NAME: optional(parse.text, '`tollgate`', '`service.name` of the traces'),
   OTEL_RESOURCE_ATTRIBUTES: optional(parse.text, 'none', 'further attributes of all traces, `key=value,…`, ' +
-    'percent-encoded; ignored as a whole, with a warning, if it cannot be read'),
+    'percent-encoded; if invalid, all are ignored with a warning'),
   OTEL_SEMCONV_STABILITY_OPT_IN: optional(parse.names, 'none', 'with `gen_ai_latest_experimental`, traces also have ' +
     'the GenAI attributes that are newer than version 1.37 of the conventions'),
   TOLLGATE_METRICS_PORT: optional(parse.port, 'none', 'port that serves `/metrics` without a key'),
   TOLLGATE_METRICS_HOST: optional(parse.text, '`HOST`', 'address of that port'),
-  TOLLGATE_METRICS_ACCOUNTS: variable(parse.naturalNumber, '0', 'most accounts with [metrics of their own](docs/metrics.md); ' +
+  TOLLGATE_METRICS_ACCOUNTS: variable(parse.naturalNumber, '0', 'most accounts with [separate metrics](docs/metrics.md); ' +
     'further ones are counted together as `other`'),
   TOLLGATE_METRICS_KEYS: variable(parse.naturalNumber, '0', 'the same for keys'),
   TOLLGATE_DISCOVER: variable(parse.onOff, 'on', 'look for model servers on this machine: `on` or `off`'),
@@ -117,13 +117,13 @@ type Values = { [Name in keyof Variables]: ReturnType<Variables[Name]['parse']> 
 
 /** The settings of the process, which it needs before it reads the configuration file. */
 export type Settings = ReturnType<typeof readSettings>
-/** How much this process handles at the same time; `lagMs` is the event loop delay. */
+/** The load that this process accepts at once; `lagMs` is the event loop delay. */
 export type LoadLimits = Settings['load']
-/** Where images and videos are stored, for how long, and the keys that sign their URLs. */
+/** Storage of images and videos, their retention, and the keys that sign their URLs. */
 export type MediaSettings = Settings['media']
-/** Where traces are sent and what they say of their sender; headers may be secret. */
+/** The collector of traces and their attributes; headers may be secret. */
 export type TracesSettings = NonNullable<Settings['traces']>
-/** How many accounts and keys have metrics of their own; 0: none. */
+/** Numbers of accounts and keys with separate metrics; 0 for none. */
 export type MetricsLabels = Settings['metricsLabels']
 type Address = { host: string, port: number } | null
 
@@ -168,12 +168,12 @@ export function readSettings (env: NodeJS.ProcessEnv, directory: string = proces
     },
     maxConnections: values.TOLLGATE_MAX_CONNECTIONS,
     corsOrigins: values.TOLLGATE_CORS_ORIGINS ?? [],
-    /** 0: answers are not cached. */
+    /** 0 disables the cache. */
     cacheBytes: values.TOLLGATE_CACHE_SIZE,
     drainMs: values.TOLLGATE_DRAIN_SECONDS,
     drainDelayMs: values.TOLLGATE_DRAIN_DELAY_SECONDS,
     storeGraceMs: values.TOLLGATE_STORE_GRACE_SECONDS,
-    /** Null: there are no traces. */
+    /** Null disables traces. */
     traces: values.OTEL_EXPORTER_OTLP_ENDPOINT === null
       ? null
       : {
@@ -185,7 +185,7 @@ export function readSettings (env: NodeJS.ProcessEnv, directory: string = proces
         },
     billingPerMinute: values.TOLLGATE_BILLING_RPM,
     requestLog: { sample: values.TOLLGATE_REQUEST_LOG, keepMs: values.TOLLGATE_REQUEST_LOG_DAYS },
-    /** `keepMs` 0: none is kept. */
+    /** `keepMs` 0 stores none. */
     responses: { keepMs: values.TOLLGATE_RESPONSES_DAYS, accountBytes: values.TOLLGATE_RESPONSES_SIZE },
     providerWords: values.TOLLGATE_PROVIDER_WORDS,
     load: {
@@ -207,7 +207,7 @@ export function readSettings (env: NodeJS.ProcessEnv, directory: string = proces
     webhookOrigins: values.TOLLGATE_WEBHOOK_ORIGINS ?? [],
     media: {
       location: values.TOLLGATE_MEDIA,
-      /** Null: one in the database that all nodes share. */
+      /** Null selects the key in the database, which all nodes share. */
       signingKey: values.TOLLGATE_MEDIA_KEY,
       previousSigningKey: values.TOLLGATE_MEDIA_KEY_PREVIOUS,
       retentionMs: values.TOLLGATE_MEDIA_DAYS

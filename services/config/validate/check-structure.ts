@@ -16,9 +16,9 @@ export interface ConfigEntry<Item> { item: Item, path: Path }
 
 export interface Entries<Item> {
   list: ConfigEntry<Item>[]
-  /** Ids of entries that are too broken to be in the list. */
+  /** Ids of entries that are too malformed to be in the list. */
   brokenIds: string[]
-  /** False if there may be entries without a known id. */
+  /** False if there may be entries without a readable id. */
   complete: boolean
 }
 
@@ -35,12 +35,12 @@ export interface CheckedFile {
   console: Static<typeof ConsoleBlock>
 }
 
-/** Most repairs of one entry: each removes what is wrong at one level, and entries have few levels. */
+/** Most repairs of one entry: each removes the problems of one level, and entries have few levels. */
 const maxRepairs = 8
 
 /**
- * Reports what does not match the schema, and returns the rest, so that its references are checked in the
- * same run. Only the environment may put text in place of a number or boolean.
+ * Reports values that do not match the schema and returns the rest, so that its references are checked in the
+ * same run. Only substituted text may stand for a number or boolean.
  */
 export function checkStructure (document: YamlDocument): CheckedFile {
   const file = readFile(document)
@@ -72,7 +72,7 @@ function readFile (document: YamlDocument): unknown {
   return converted.length === 0 ? file : Value.Default(GatewayFile, plainFile(document))
 }
 
-/** The file without lists that are too long: each is one problem, and checking its items would take long. */
+/** The file without lists that are too long: each is one problem, and checking all items would be slow. */
 function plainFile (document: YamlDocument): unknown {
   const file = document.value() ?? {}
   for (const [name, { maxItems = Infinity }] of Object.entries<TSchema>(GatewayFile.properties)) {
@@ -108,7 +108,7 @@ function section<Schema extends TSchema> (name: string, schema: Schema, file: un
   throw new TypeError(`The defaults of ${name} do not match its schema`)
 }
 
-/** Removes what does not match the schema; returns whether a valid entry is left. */
+/** Removes values that do not match the schema; returns whether a valid entry is left. */
 function repair<Schema extends TSchema> (schema: Schema, item: unknown): item is Static<Schema> {
   for (let round = 0; round < maxRepairs; round++) {
     if (Value.Check(schema, Value.Default(schema, item))) return true
@@ -119,7 +119,7 @@ function repair<Schema extends TSchema> (schema: Schema, item: unknown): item is
   return false
 }
 
-/** Deletes the key at a path, or the closest one above it that is no list item. */
+/** Deletes the key at a path, or the closest key above it that is not a list item. */
 function remove (root: unknown, path: Path): boolean {
   const parent = path.slice(0, -1).reduce<unknown>(property, root)
   const step = path.at(-1)

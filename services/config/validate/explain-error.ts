@@ -4,7 +4,7 @@ import { suggest } from './suggest.ts'
 import type { YamlDocument } from '../yaml/document.ts'
 import type { Path } from '../yaml/path.ts'
 
-/** Turns a schema error into a message for the operator, which never quotes a value. */
+/** Turns a schema error into a message for the operator. Values are never quoted. */
 export function explainError (
   { type, schema, message }: ValueError, path: Path, document: YamlDocument
 ): { path: Path, message: string, at: 'key' | 'value' } {
@@ -52,7 +52,7 @@ function explainType ({ type }: TSchema): string | undefined {
   return types[type] === undefined ? undefined : `must be ${types[type]}`
 }
 
-/** One sentence for all branches of a union: the allowed words, or what the branches mean together. */
+/** One sentence for all branches of a union: the allowed words, or their meaning together. */
 function explainUnion ({ anyOf, description }: TSchema, written: string): string {
   const branches: TSchema[] = anyOf
   const words = branches.filter((branch) => typeof branch.const === 'string').map((branch) => String(branch.const))

@@ -10,7 +10,7 @@ interface WatchOptions<Config> {
   onChange: (config: Config) => void | Promise<void>
   /** Called for an invalid file (ConfigError), an error of `onChange`, and a broken watch. */
   onError: (error: Error) => void
-  /** If the file differs from it when the watch starts, `onChange` is called. */
+  /** The loaded configuration. If the file differs when the watch starts, `onChange` is called. */
   running?: Config
 }
 

@@ -11,8 +11,8 @@ interface Finding { path: Path, message: string, range: Range }
 export type YamlDocument = ReturnType<typeof parseYaml>
 
 /**
- * Parses a YAML text and substitutes `${NAME}`. Syntax errors are among the problems. Throws ConfigError for
- * a text that would take seconds to parse.
+ * Parses a YAML text and substitutes `${NAME}`. Syntax errors are among the problems. Throws ConfigError
+ * for a text that would take seconds to parse.
  */
 export function parseYaml (text: string, env: NodeJS.ProcessEnv, source = 'gateway.yaml') {
   refuseTooLong(text, source)
@@ -22,7 +22,7 @@ export function parseYaml (text: string, env: NodeJS.ProcessEnv, source = 'gatew
   const findings: Finding[] = []
   const filled = prepare(document, env, findings)
   const wrong = new Set(findings.flatMap(({ path }) => prefixes(path)))
-  // A syntax error may change the meaning of what follows or surrounds it: ignore problems from there on.
+  // A syntax error may change the meaning of the text around and after it: ignore problems from there on.
   const soundUntil = Math.min(Infinity, ...errors.filter(distorts).map(({ pos }) => pos[0]))
 
   function report (path: Path, message: string, at: 'key' | 'value' = 'value') {
@@ -68,7 +68,7 @@ export function parseYaml (text: string, env: NodeJS.ProcessEnv, source = 'gatew
   }
 }
 
-/** The tokens are counted before they become nodes, which take ten times as long. */
+/** Counts tokens before they become nodes, which take ten times as long. */
 function refuseTooLong (text: string, source: string): void {
   let [tokens, offset] = [0, 0]
   for (const token of new Lexer().lex(text)) {
@@ -79,7 +79,7 @@ function refuseTooLong (text: string, source: string): void {
       path: '',
       line: before.split('\n').length,
       column: offset - before.lastIndexOf('\n'),
-      message: `there are more than ${limits.tokens} words and signs of YAML up to here; list fewer models`
+      message: `there are more than ${limits.tokens} tokens of YAML up to here; list fewer models`
     }])
   }
 }
@@ -145,7 +145,7 @@ function distorts ({ name, code }: YAMLError): boolean {
   return name === 'YAMLParseError' && code !== 'DUPLICATE_KEY'
 }
 
-/** The parser's message without the text it quotes, which may be a secret. */
+/** The parser's message without quoted text, which may be a secret. */
 function explain (code: YAMLError['code'], message: string): string {
   if (code === 'DUPLICATE_KEY') return 'this key is a duplicate'
   if (code === 'MULTIPLE_DOCS') return 'only one YAML document is allowed'
