@@ -4,21 +4,21 @@ import type { Plugin } from 'rolldown'
 import { bundleFolder, digestOf, stampOf } from './bundled.js'
 import { linesOnly } from './line-map.ts'
 
-// Bundles the program and the packages of every start into a few files, as `npm ci` does. An install without
-// development packages has no Rolldown and leaves a bundle that was made before as it is.
+// Bundles the program and the packages of every start into a few files; `npm ci` runs it. An install without
+// development packages has no Rolldown and keeps an existing bundle.
 
 const root = join(import.meta.dirname, '..')
 
-/** By the names that `bundled` takes. */
+/** By the names of `bundled`. */
 const programs = {
   serve: join(root, 'bin', 'serve.ts'),
   worker: join(root, 'bin', 'worker.ts'),
-  // What only some starts load, and what bin/compile-cache.js loads ahead of them.
+  // Modules that only some starts load, and that bin/compile-cache.js preloads.
   gateway: join(root, 'bin', 'gateway.ts'),
   parse: join(root, 'services', 'config', 'read', 'parse.ts')
 }
 
-/** Packages that are loaded on first use stay where they are. */
+/** Packages that are loaded on first use stay outside. */
 const onFirstUse = [
   /^@aws-sdk\//, /^@opentelemetry\/(?!api$)/, '@scalar/fastify-api-reference', /^gpt-tokenizer\//, 'openid-client',
   'pg', 'sharp', '@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler', 'fast-json-stringify'
@@ -36,7 +36,7 @@ const developmentOnly = 'supports-color'
 
 const rolldown = await import('rolldown').catch(() => null)
 if (rolldown !== null) {
-  // A start may be reading the bundle before, which stays if this fails.
+  // A start may be reading the previous bundle, which stays if this fails.
   const folder = `${bundleFolder}-${process.pid}`
   mkdirSync(folder, { recursive: true })
   try {
@@ -62,16 +62,16 @@ async function makeBundle (folder: string, { build }: typeof import('rolldown'))
       chunkFileNames: '[name]-[hash].mjs',
       sourcemap: true,
       sourcemapExcludeSources: true,
-      // Without comments and indentation, and in ASCII, Node reads and keeps a third as much. The licences
-      // of the packages are beside.
+      // Without comments and indentation, and in ASCII, Node reads and keeps a third as much. The packages'
+      // licences are in separate files.
       comments: false,
       minify: { compress: false, mangle: false, codegen: { removeWhitespace: true, asciiOnly: true } },
-      // Names of errors are in logs.
+      // Names of errors appear in logs.
       keepNames: true
     }
   })
   for (const chunk of output) {
-    // V8 would keep all of the text with two bytes a character.
+    // V8 would store the text with two bytes a character.
     if (chunk.type === 'chunk' && /[^\0-\x7f]/.test(chunk.code)) throw new Error(`${chunk.fileName} is not ASCII`)
   }
   for (const { fileName } of output.filter(({ fileName }) => fileName.endsWith('.map'))) {
@@ -83,13 +83,13 @@ async function makeBundle (folder: string, { build }: typeof import('rolldown'))
   const deciders = await compileSchemas(join(folder, schemas))
   inputs.push(...deciders.map(file => relative(root, file)))
   inputs.sort()
-  // A file that changes while this reads it could change again within the precision of its time.
+  // A file that changes during the read could change again within the precision of its timestamp.
   const isSettled = inputs.every(input => statSync(join(root, input)).ctimeMs < startedMs)
   const list = { inputs, stamp: isSettled ? stampOf(inputs) : null, digest: digestOf(inputs) }
   writeFileSync(join(folder, 'inputs.json'), JSON.stringify(list))
 }
 
-/** Puts the folder of the compiled schemas in place of none. */
+/** Sets the folder of the compiled schemas. */
 function schemasBeside (): Plugin {
   return {
     name: 'schemas-beside',

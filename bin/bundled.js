@@ -12,8 +12,8 @@ const root = join(import.meta.dirname, '..')
 export const bundleFolder = join(root, 'node_modules', '.cache', 'bundle')
 
 /**
- * The URL of a program in the bundle, `serve` or `worker`; null if there is no whole bundle, or if a file
- * that it was made from has another content now. Stack traces then name the lines of the sources.
+ * The URL of a program in the bundle, `serve` or `worker`; null if the bundle is incomplete or one of its
+ * source files has changed. Stack traces then name the lines of the sources.
  */
 export function bundled (program) {
   try {
@@ -28,8 +28,8 @@ export function bundled (program) {
 }
 
 /**
- * Changes when any of these files does, and may when none does: a digest of their sizes, times and inodes. No
- * program sets the time of the last change (ctime). Throws the system error without one of the files.
+ * A digest of the files' sizes, times and inodes: it changes with any of them, and may change without. No
+ * program can set the time of the last change (ctime). Throws the system error if a file is missing.
  */
 export function stampOf (inputs) {
   const stats = inputs.map(input => statSync(`${root}/${input}`))
@@ -37,10 +37,12 @@ export function stampOf (inputs) {
   return createHash('sha256').update(text).digest('hex')
 }
 
-/** SHA-256 of files, by their paths from the root of the project. Throws the system error without one. */
+/**
+ * SHA-256 of files, by their paths from the root of the project. Throws the system error if one is missing.
+ */
 export function digestOf (inputs) {
   const hash = createHash('sha256')
-  // One buffer for all: memory that was used once stays with the process.
+  // One buffer for all files: the process does not return memory.
   const buffer = Buffer.allocUnsafe(64 * 1024)
   for (const input of inputs) {
     hash.update(`${input}\n`)

@@ -11,12 +11,12 @@ import { readSettings } from '../services/config/settings/settings.ts'
 import { compiledFile } from '../services/http/compiled-schemas.ts'
 import { ownSchemas } from '../services/http/serializer.ts'
 
-/** Takes the code of a CommonJS file. */
+/** Receives the code of a CommonJS file. */
 type Store = (file: string, code: string) => void
 
 /**
- * Compiles the schemas of all requests and answers into files of a new folder, as the gateway would when it
- * first needs them. Returns the paths of the modules that decide, beside the schemas, what these files are.
+ * Compiles the schemas of all requests and responses into files of a new folder, as the gateway would on
+ * first use. Returns the paths of the modules that these files depend on, besides the schemas.
  */
 export async function compileSchemas (folder: string): Promise<string[]> {
   mkdirSync(folder)
@@ -27,7 +27,7 @@ export async function compileSchemas (folder: string): Promise<string[]> {
   return ['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler'].flatMap(modulesOf)
 }
 
-/** Has a gateway ask compilers for all that it may ever need. */
+/** Makes a gateway request every compiled schema that it may ever need. */
 export async function useCompilers (compilers: Compilers): Promise<void> {
   await using data = await mkdtempDisposable(join(tmpdir(), 'tollgate-schemas-'))
   const env = { DATABASE_URL: 'sqlite::memory:', TOLLGATE_MEDIA: data.path, TOLLGATE_DISCOVER: 'off' }

@@ -13,12 +13,12 @@ import type { Siblings } from '../services/operations/workers/siblings.ts'
 
 interface Started {
   app: FastifyInstance
-  /** What to show the person who started it. */
+  /** The message for the person who started the gateway. */
   banner: string
 }
 
 interface StartOptions {
-  /** Of a worker: the others. */
+  /** The other workers, if this is one. */
   siblings?: Siblings
   /** Called before the gateway listens, e.g. to close it on a signal. */
   onBuilt (app: FastifyInstance): void
@@ -48,7 +48,7 @@ export async function startGateway (
 }
 
 /**
- * Lets V8 inline more of the many small functions that serve a request; docs/performance.md has the figures.
+ * Lets V8 inline more of the small functions that serve a request; docs/performance.md has the figures.
  * On the command line this would make Node's own cached code invalid.
  */
 function inlineMore (): void {
@@ -57,7 +57,7 @@ function inlineMore (): void {
 
 /** Returns the first address, e.g. `http://127.0.0.1:8080`. */
 async function listen (app: FastifyInstance, { host, port }: Settings, reusePort: boolean): Promise<string> {
-  // Fastify passes options of Node.js on that its types lack.
+  // Fastify passes on options of Node.js that its types lack.
   const options = { host, port, reusePort }
   const address = await app.listen(options)
   await app.listenOnSecondAddress?.({ reusePort })
@@ -78,7 +78,7 @@ export async function closeGateway (app: FastifyInstance, signal: string | undef
   await endHungProcess(app)
 }
 
-/** Node.js cannot exit while the system keeps a file operation waiting, as an absent network folder does. */
+/** Node.js cannot exit while a file operation hangs, for example on a disconnected network folder. */
 async function endHungProcess ({ log }: FastifyInstance): Promise<void> {
   if (hungOperations() > 0) await sleep(hungMs)
   if (hungOperations() === 0) return

@@ -3,8 +3,8 @@ const numberOf = new Map([...digits].map((digit, at) => [digit, at]))
 const more = 0b100000
 
 /**
- * The `mappings` of a source map with a segment only where another line of the sources begins, which is all
- * that a stack trace names: Node.js decodes the whole map for the first one. Columns of the sources become 0.
+ * The `mappings` of a source map with segments only where a source line begins, which is all that a stack
+ * trace needs: Node.js decodes the whole map for the first one. Source columns become 0.
  * Source: ECMA-426, source map format.
  */
 export function linesOnly (mappings: string): string {
@@ -42,7 +42,7 @@ function decode (segment: string): number[] {
   let shift = 0
   for (const digit of segment) {
     const bits = numberOf.get(digit)
-    if (bits === undefined) throw new Error(`'${segment}' is no segment of a source map`)
+    if (bits === undefined) throw new Error(`'${segment}' is not a segment of a source map`)
     value += (bits & ~more) << shift
     shift += 5
     if ((bits & more) !== 0) continue

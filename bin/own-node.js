@@ -26,8 +26,8 @@ export function ownNode () {
 }
 
 /**
- * Runs Node with `args` (its options, a program, the program's arguments) in place of this process: in
- * this Node if it is new enough, otherwise in the project's own. Children named `node` are the same one.
+ * Replaces this process by Node with `args` (its options, a program, the program's arguments): this Node if
+ * it is new enough, otherwise the project's. Child processes named `node` run the same one.
  */
 export function handOver (args) {
   const node = isNewEnough ? process.execPath : ownNode()

@@ -35,7 +35,7 @@ async function serveAlone (env: NodeJS.ProcessEnv, settings: Settings): Promise<
   process.stdout.write(banner)
 }
 
-/** What ends the process as in any other program, and SIGHUP, which reloads the configuration. */
+/** The usual termination signals, and SIGHUP, which reloads the configuration. */
 const unhandled = [
   'SIGHUP', 'SIGQUIT', 'SIGILL', 'SIGTRAP', 'SIGABRT', 'SIGBUS', 'SIGFPE', 'SIGSEGV', 'SIGUSR2',
   'uncaughtException', 'unhandledRejection', 'beforeExit'

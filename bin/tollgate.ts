@@ -10,7 +10,7 @@ stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 const args = process.argv.slice(2)
 
-// `npx tollgate` is how a newcomer starts.
+// A newcomer starts with `npx tollgate`.
 process.exitCode = await runCommandLine(args.length === 0 ? ['serve'] : args, {
   stdout,
   stderr,

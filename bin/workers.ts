@@ -14,7 +14,9 @@ import { heapOptions } from '../services/operations/workers/worker-memory.ts'
 const ownProgram = fileURLToPath(new URL('./worker.ts', import.meta.url))
 const compileCache = new URL('./compile-cache.js', import.meta.url).href
 
-/** Serves requests by several worker processes, until SIGTERM or SIGINT; this process has their metrics. */
+/**
+ * Serves requests by several worker processes, until SIGTERM or SIGINT; this process serves their metrics.
+ */
 export async function serveByWorkers (
   env: NodeJS.ProcessEnv, settings: Settings, program = ownProgram
 ): Promise<void> {
@@ -43,8 +45,8 @@ export async function serveByWorkers (
 }
 
 /**
- * The system shares the port with every process of this user that asks for that, so it would not report
- * another gateway on it. Throws the system's error if the port is taken.
+ * The system shares the port with every process of this user that requests it, so it would not report another
+ * gateway on it. Throws the system's error if the port is taken.
  */
 async function assertFree (host: string, port: number): Promise<void> {
   if (port === 0) return

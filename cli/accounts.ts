@@ -77,7 +77,7 @@ export function addAccountCommands (program: Command, session: Session): void {
       await session.show(options, administration => getWebhookSecret(administration, id), secretText))
 
   withJson(accounts.command('rotate-webhook-secret <id>'))
-    .description('replace that secret; the old one signs too for 24 hours')
+    .description('replace that secret; the old one also signs for 24 hours')
     .action(async (id: string, options: JsonOption) =>
       await session.show(options, administration => renewWebhookSecret(administration, id), secretText))
 
@@ -88,7 +88,7 @@ export function addAccountCommands (program: Command, session: Session): void {
       await session.list(options, columns, administration => listAccounts(administration, options)))
 }
 
-/** False: it is removed. */
+/** False removes it. */
 interface WatchedOptions {
   softBudget?: number | false
   period?: typeof budgetPeriods[number]
@@ -108,7 +108,7 @@ function watchedOf (
 }
 
 function secretText ({ secret, previous_until: until }: WebhookSecret): string {
-  return until === null ? `${secret}\n` : `${secret}\nThe one before signs too until ${until}.\n`
+  return until === null ? `${secret}\n` : `${secret}\nThe old secret also signs until ${until}.\n`
 }
 
 function withReason (command: Command): Command {

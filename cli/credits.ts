@@ -43,7 +43,7 @@ export function addCreditCommands (program: Command, session: Session): void {
 
   posting(credits, 'refund <account> <entry>')
     .description('refund the charge of a request; `tollgate ledger entries` lists the ids of entries')
-    .argument('[amount]', 'amount in US dollars (default: all that was not refunded yet)', parseAmount)
+    .argument('[amount]', 'amount in US dollars (default: everything not yet refunded)', parseAmount)
     .action(async (account: string, entry: string, nano: number | undefined, options: PostingOptions) => {
       const { json, ...posted } = options
       const refund = { ...posted, entry, ...(nano !== undefined && { amount_nano: nano }) }

@@ -22,7 +22,7 @@ export function addJobCommands (program: Command, session: Session): void {
       await session.list(options, jobColumns, administration => listJobs(administration, options)))
 
   withJson(jobs.command('show <id>'))
-    .description('show all details of a job, and when it took its steps')
+    .description('show all details of a job and the times of its steps')
     .action(async (id: string, options: JsonOption) =>
       await session.show(options, administration => getJobWithTimeline(administration, id),
         ({ timeline, ...job }) => `${toTable(fieldColumns, fieldsOf(job))}\n${toTable(stepColumns, timeline)}`))

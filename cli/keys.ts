@@ -30,7 +30,7 @@ export function addKeyCommands (program: Command, session: Session): void {
       await session.list(options, columns, administration => listKeys(administration, options)))
 
   withoutLimits(withSettings(withJson(keys.command('update <id>'))))
-    .description('change the settings of a key; omitted settings stay as they are')
+    .description('change the settings of a key; omitted settings keep their values')
     .option('--no-models', 'allow all models')
     .option('--no-budget', 'remove its budget')
     .option('--no-expires', 'remove its expiry time')
@@ -57,7 +57,7 @@ export function addKeyCommands (program: Command, session: Session): void {
 
 type CreateOptions = JsonOption & SettingsOptions & { account: string, role: typeof keyRoles[number] }
 
-/** False: the setting is removed. */
+/** False removes the setting. */
 interface SettingsOptions extends LimitOptions {
   label?: string
   models?: string[] | false

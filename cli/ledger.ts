@@ -41,7 +41,7 @@ export function addLedgerCommands (program: Command, session: Session): void {
     })
 
   withPaging(withJson(ledger.command('holds <account>')))
-    .description('list what an account has set aside, newest first')
+    .description('list the holds of an account, newest first')
     .action(async (account: string, options: JsonOption & PageRequest) => await session.list(
       options, holdColumns, administration => listHolds(administration, { ...options, account })))
 

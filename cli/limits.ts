@@ -2,7 +2,7 @@ import { InvalidArgumentError, type Command } from 'commander'
 import type { GivenLimits, LimitSet } from '../schemas/admin/shared.ts'
 import { maxLimit } from '../services/shared/limits.ts'
 
-/** False: the limit is removed. */
+/** False removes the limit. */
 export interface LimitOptions { rpm?: number | false, tpm?: number | false, concurrent?: number | false }
 
 /** Adds the options that set limits. */

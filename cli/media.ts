@@ -11,7 +11,7 @@ import type { JsonOption, Session } from './session.ts'
 /** Adds `media`. */
 export function addMediaCommand (program: Command, session: Session, env: NodeJS.ProcessEnv): void {
   withPaging(withJson(program.command('media')))
-    .description('list the images and videos that are kept, newest first, with their links')
+    .description('list the stored images and videos with their links, newest first')
     .option('--account <account>', 'only those of this account')
     .addOption(new Option('--kind <kind>', 'only images, or only videos').choices([...mediaKinds]))
     .action(async (options: JsonOption & MediaRequest) =>

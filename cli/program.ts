@@ -58,5 +58,5 @@ All commands work while the gateway runs. Like the gateway, they use the databas
 Amounts are in US dollars with up to 9 decimals, e.g. 12.50 or 1,250.00. Times are in ISO 8601, e.g.
 2026-11-21 or 2026-11-21T07:30:00Z.
 
-Exit codes: 0 success; 1 refused, or the ledger is inconsistent; 2 invalid command; 3 database
+Exit codes: 0 success; 1 rejected, or the ledger is inconsistent; 2 invalid command; 3 database
 unavailable.`

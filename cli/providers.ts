@@ -10,7 +10,7 @@ import type { JsonOption, Session } from './session.ts'
 /** Adds `providers`. */
 export function addProvidersCommand (program: Command, session: Session, env: NodeJS.ProcessEnv): void {
   withJson(program.command('providers'))
-    .description('list the providers and how their calls went in the last hour; circuit breakers are known to running gateways alone')
+    .description('list the providers and their calls in the last hour; only a running gateway shows circuit breakers')
     .action(async (options: JsonOption) => await session.list(options, columns, async ({ store }) => {
       const config = await loadConfig({ path: readSettings(env).configPath, env })
       return await listProviders({ store, config, deployments: null })

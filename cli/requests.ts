@@ -7,7 +7,7 @@ import { getRequests, listRequests, type LoggedRequestFilter } from '../services
 import { parseStatus, parseTime, withJson, withPaging } from './options.ts'
 import type { JsonOption, Session } from './session.ts'
 
-/** Adds `requests list`, which `requests` alone stands for, and `requests show`. */
+/** Adds `requests list`, the default of `requests`, and `requests show`. */
 export function addRequestCommands (program: Command, session: Session): void {
   const requests = program.command('requests').description('find requests and their outcome')
 
@@ -15,11 +15,11 @@ export function addRequestCommands (program: Command, session: Session): void {
     .description('list requests, newest first')
     .option('--account <account>', 'only requests of this account')
     .option('--key <id>', 'only requests of this key')
-    .option('--model <model>', 'only requests that this model served or that asked for it')
+    .option('--model <model>', 'only requests that this model served or that requested it')
     .option('--provider <id>', 'only requests for which this provider was called')
     .option('--failed-at <id>', 'only requests for which a call of this provider failed')
     .option('--status <status>', 'only requests with this status, e.g. 429 or 5xx', parseStatus)
-    .addOption(new Option('--outcome <outcome>', 'only requests that ended like this').choices(outcomeFilters))
+    .addOption(new Option('--outcome <outcome>', 'only requests with this outcome').choices(outcomeFilters))
     .option('--from <time>', 'only requests that ended from this time on', parseTime)
     .option('--to <time>', 'only requests that ended before this time', parseTime)
     .action(async (options: JsonOption & LoggedRequestFilter) => {

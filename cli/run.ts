@@ -24,7 +24,7 @@ function messageOf (error: unknown): string {
   if (!(error instanceof StoreUnavailable)) {
     return error instanceof Error ? error.message || error.name : String(error)
   }
-  // The causes say why the database cannot be used.
+  // The causes explain why the database cannot be used.
   let text = ''
   let cause: unknown = error
   for (let causes = 0; cause instanceof Error && causes < maxCauses; causes++) {

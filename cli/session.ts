@@ -17,7 +17,7 @@ export type Session = ReturnType<typeof createSession>
 export interface JsonOption { json?: boolean }
 type Work<Result> = (administration: Administration) => Promise<Result>
 
-/** Creates the session of one command: what it works with, and how it prints. */
+/** Creates the session of one command: its database and output. */
 export function createSession (terminal: Terminal, outcome: Outcome) {
   const { stdout, stderr } = terminal
   const warn = (message: string) => { stderr.write(`tollgate: ${message}\n`) }
@@ -25,8 +25,8 @@ export function createSession (terminal: Terminal, outcome: Outcome) {
 
   return {
     /**
-     * Opens the database of the environment, runs `work`, and closes it. Throws an Error for an older
-     * database: the nodes that use it may be older, too.
+     * Opens the database of the environment, runs `work` and closes it. Throws an Error for an older
+     * database, because nodes that use it may be older too.
      */
     async administer<Result> (work: Work<Result>): Promise<Result> {
       const { databaseUrl, secretKeys } = readSettings(terminal.env)

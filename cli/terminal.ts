@@ -11,7 +11,7 @@ export interface Terminal {
 
 export const exitCodes = {
   success: 0,
-  /** The gateway refused, or the ledger is inconsistent. */
+  /** The command was rejected, or the ledger is inconsistent. */
   failure: 1,
   usage: 2,
   unavailable: 3

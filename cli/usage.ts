@@ -12,7 +12,7 @@ const byHelp = 'how to group the rows: account, key, label, model, provider, day
 /** Adds `usage`. */
 export function addUsageCommand (program: Command, session: Session): void {
   withPaging(withJson(program.command('usage')))
-    .description('report usage in US dollars and tokens, with provider costs and margins where known')
+    .description('report usage in US dollars and tokens, with available provider costs and margins')
     .addOption(new Option('--by <dimensions>', byHelp).argParser(parseUsageDimensions)
       .default(toDimensions(), 'key,model,day'))
     .option('--account <account>', 'only requests charged to this account or one below it')
@@ -22,7 +22,7 @@ export function addUsageCommand (program: Command, session: Session): void {
     .option('--provider <id>', 'only requests to this provider')
     .option('--tag <name=value>', 'only requests with this tag', parseTag)
     .option('--estimated', 'only requests that were charged by an estimate')
-    .option('--children', 'by account, count requests for the accounts above the one that pays too')
+    .option('--children', 'by account: also count requests for the accounts above the payer')
     .option('--from <time>', 'only requests from this time on', parseTime)
     .option('--to <time>', 'only requests before this time', parseTime)
     .addOption(new Option('--csv', 'print all rows as CSV').conflicts(['json', 'limit', 'after']))
