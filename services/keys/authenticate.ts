@@ -6,7 +6,7 @@ import type { KeyRecord } from './types.ts'
 
 const reportUseEveryMs = 60_000
 
-/** Creates the check of keys. Every use compares hashes; secrets are not kept. */
+/** Creates the authentication by keys. Every use compares hashes; secrets are not kept. */
 export function createAuthenticator (
   { cache, clock, onUse }: { cache: KeyCache, clock: () => number, onUse: (id: string, at: number) => void }
 ) {
@@ -21,7 +21,7 @@ export function createAuthenticator (
     return record
   }
 
-  /** A stale entry may be older than the secret, so a mismatch counts only after another query. */
+  /** A cached entry may be older than the secret, so a mismatch counts only after another query. */
   async function load (id: string, secretSha256: Buffer): Promise<CachedKey | null> {
     const found = await cache.load(id)
     return found === null || secretOf(found, secretSha256) !== 'none' ? found : await cache.reload(id)
@@ -50,9 +50,9 @@ export function createAuthenticator (
 
   return {
     /**
-     * The record of a user's key, from memory if it was known to be unchanged within the last second. Throws
-     * GatewayError 401 for an invalid key and StoreUnavailable. A key that was valid within the last minute
-     * keeps working during a database outage.
+     * The record of a user's key, from memory if it was verified within the last second. Throws GatewayError
+     * 401 for an invalid key and StoreUnavailable. A key that was valid within the last minute keeps working
+     * during a database outage.
      */
     async authenticate (key: string): Promise<KeyRecord> {
       const record = await find(key)
@@ -73,14 +73,14 @@ export function createAuthenticator (
       return await find(key)
     },
 
-    /** The same for a key whose secret is not at hand, but its digest is, as `readKey` returns it. */
+    /** The same for the digest of a key, as `readKey` returns it. */
     async authenticateDigest (credential: Credential): Promise<KeyRecord> {
       return await findBy(credential, '')
     }
   }
 }
 
-/** Which of a key's secrets was given. */
+/** Which of a key's secrets was presented. */
 type Secret = 'present' | 'previous' | 'none'
 
 function secretOf (found: CachedKey | null | undefined, given: Buffer): Secret {
@@ -104,7 +104,7 @@ export function createToken (id = randomBytes(idBytes).toString('hex')): Token &
   return { id, secret, key: `${prefix}${id}-${secret}` }
 }
 
-/** What identifies a key: its id and the 32-byte SHA-256 of its secret. */
+/** A key in parsed form: its id and the 32-byte SHA-256 of its secret. */
 export interface Credential { id: string, secretSha256: Buffer }
 
 /** Parses a key; null if it is malformed. */

@@ -6,8 +6,8 @@ const account = 'default'
 
 /**
  * In an empty store, creates the account `default` with its starting credit and a first key, and returns the
- * key; null if any key exists. The key cannot be shown again, so call this when nothing can fail before it is
- * shown. Throws StoreUnavailable, RangeError for an unsafe amount.
+ * key; null if any key exists. The key cannot be shown again, so call this last before showing it. Throws
+ * StoreUnavailable, RangeError for an unsafe amount.
  */
 export async function bootstrap (
   { store, keys, accounts, startingCreditNano }:

@@ -12,7 +12,7 @@ export interface OpenBudget {
   endsAt: number
   /** The account of the next period; null until it has been created. */
   next: string | null
-  /** When the key has to be looked up again: for the next account to be created, and to take over. */
+  /** When the key must be looked up again, to create the next account or to switch to it. */
   renewAt: number
 }
 
@@ -25,11 +25,11 @@ export function budgetAccounts (key: string, { period }: Budget, at: number): Om
 }
 
 const maxOpened = 20_000
-/** Longer than a key is served stale during a database outage. */
+/** Longer than a key is served from memory during a database outage. */
 const minLeadMs = 5 * 60_000
 const maxLeadMs = 60 * 60_000
 
-/** Creates the budgets of a store's keys. Accounts are never removed, so known ones are cached. */
+/** Creates the budgets of a store's keys. Accounts are never removed, so they are cached. */
 export function createBudgets (store: Store) {
   const opened = createLru<true>(maxOpened)
 
@@ -42,7 +42,7 @@ export function createBudgets (store: Store) {
   }
 
   return {
-    /** Also creates the next period's account, shortly before, so that no request waits for it. */
+    /** Also creates the next period's account shortly before it begins, so that no request waits for it. */
     async open (key: StoredKey, at: number): Promise<OpenBudget | null> {
       const { budget } = key
       if (budget === null || key.revokedAt !== null) return null
@@ -56,7 +56,7 @@ export function createBudgets (store: Store) {
   }
 }
 
-/** Applies a changed limit to the present period and the next. The caller holds the lock of the key. */
+/** Applies a changed limit to the current period and the next. The caller holds the lock of the key. */
 export async function updateBudgetLimit (
   queries: Queries, key: string, budget: Budget, at: number
 ): Promise<void> {

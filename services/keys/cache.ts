@@ -12,12 +12,12 @@ export interface CachedKey {
   secretSha256: Buffer
   previous: { secretSha256: Buffer, until: number } | null
   lastUsedAt: number | null
-  /** When it was looked up, and the version of all keys that was known before. */
+  /** When it was looked up, and the version of all keys read before that. */
   checkedAt: number
   version: number
-  /** It has to be looked up again then, although nothing has changed. */
+  /** When it must be looked up again even without a change. */
   renewAt: number
-  /** Until then it is served in an outage without another query. */
+  /** In an outage, it is served until then without another query. */
   servedUntil: number
 }
 
@@ -31,8 +31,8 @@ const maxWaiting = 10_000
 export type KeyCache = ReturnType<typeof createKeyCache>
 
 /**
- * Creates the cache of a store's keys, and of unknown ids apart: made-up keys evict no valid one. An entry is
- * looked up again only if any key has changed, which one query a second tells for all.
+ * Creates the cache of a store's keys. Unknown ids are cached separately, so that invented keys evict no
+ * valid one. An entry is looked up again only if any key has changed; one query a second checks this for all.
  */
 export function createKeyCache (store: Store, clock: () => number) {
   const keys = createLru<CachedKey>(maxKeys)
@@ -40,14 +40,14 @@ export function createKeyCache (store: Store, clock: () => number) {
   const loading = new Map<string, Promise<CachedKey | null>>()
   const lookUp = createBatchedLookup(store)
   const budgets = createBudgets(store)
-  /** The version of all keys that was last read, and when. */
+  /** The last version of all keys that was read, and when. */
   let latest = { version: 0, at: -Infinity }
   const readVersion = shared(async () => {
     const at = clock()
     latest = { version: await selectKeyVersion(store), at }
   })
 
-  /** When an entry was last known to be as in the database. */
+  /** When an entry was last verified against the database. */
   function seenAt ({ version, checkedAt }: CachedKey): number {
     return version === latest.version ? Math.max(checkedAt, latest.at) : checkedAt
   }
@@ -89,7 +89,7 @@ export function createKeyCache (store: Store, clock: () => number) {
     /** As `load`, but never serves a stale entry. */
     reload,
 
-    /** Returns a fresh entry, null for an id without a key; undefined when the database has to be queried. */
+    /** Returns a fresh entry, null for an unknown id, undefined if the database must be queried. */
     peek (id: string, now: number): CachedKey | null | undefined {
       const key = keys.get(id)
       if (key === undefined) return now < (unknownUntil.get(id) ?? 0) ? null : undefined
@@ -101,7 +101,7 @@ export function createKeyCache (store: Store, clock: () => number) {
     },
 
     /**
-     * Queries the database, once for all concurrent calls; in an outage, returns an entry of the last minute.
+     * Queries the database once for all concurrent calls; in an outage, returns an entry of the last minute.
      */
     async load (id: string): Promise<CachedKey | null> {
       const key = keys.get(id)
@@ -124,7 +124,7 @@ export function createKeyCache (store: Store, clock: () => number) {
 
 interface Waiting extends PromiseWithResolvers<KeyWithParents | null> { id: string }
 
-/** Creates a lookup with one query in flight at a time; ids that arrive meanwhile share the next one. */
+/** Creates a lookup with one query in flight at a time; ids that arrive during it share the next one. */
 function createBatchedLookup (queries: Queries): (id: string) => Promise<KeyWithParents | null> {
   const waiting: Waiting[] = []
   let isRunning = false

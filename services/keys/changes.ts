@@ -46,7 +46,7 @@ export function createKeyChanges (
 
   return {
     /**
-     * Applies in every process within 2 s. A new limit counts what the present period has spent. Throws
+     * Applies in every process within 2 s. A new limit includes the spending of the current period. Throws
      * GatewayError 400 for a wrong field, 404 for an unknown key, 409 for a revoked one.
      */
     async update (id: string, changes: Partial<KeySettings>, actor = gatewayActor): Promise<ListedKey> {
@@ -54,7 +54,7 @@ export function createKeyChanges (
     },
 
     /**
-     * Returns the new `key`; the present secret stays valid for `graceMs`, an older one ends now. Throws
+     * Returns the new `key`; the current secret stays valid for `graceMs`, an older one expires now. Throws
      * GatewayError 400 for a wrong `graceMs`, 404 for an unknown key, 409 for a revoked one.
      */
     async rotate (id: string, { graceMs = defaultGraceMs }: { graceMs?: number } = {}, actor = gatewayActor) {

@@ -14,7 +14,7 @@ import type { KeyRole, KeySettings, ListedKey } from './types.ts'
 
 /** A key to be created. Absent settings are null: all models, no budget, never expires, no limits. */
 export interface KeyToCreate extends Partial<KeySettings> {
-  /** The account that pays; an admin key pays for nothing and names the account of its holder. */
+  /** The account that pays. An admin key pays for nothing; this is the account of its holder. */
   account: string
   label: string
   role?: KeyRole
@@ -32,14 +32,14 @@ export function createKeys (store: Store, clock = store.clock) {
   const authenticator = createAuthenticator({
     cache,
     clock,
-    // A later use repeats this, so a failure is only a warning.
+    // A later use of the key repeats this, so a failure is only a warning.
     onUse: (id, at) => { markKeyUsed(store, id, at).catch((error: Error) => process.emitWarning(error)) }
   })
 
   return {
     ...authenticator,
     ...createKeyChanges({ store, clock, onChange: (id) => cache.forget(id) }),
-    /** Whether any key was ever created. */
+    /** Whether any key exists. */
     exist: (queries: Queries = store): Promise<boolean> => hasKeys(queries),
 
     /**
@@ -79,7 +79,7 @@ export function createKeys (store: Store, clock = store.clock) {
       return keys.map(toListedKey)
     },
 
-    /** Finds keys by the beginning of their label or id, in the order of what was found. */
+    /** Finds keys by a prefix of their label or id, ordered by the match. */
     async search (search: KeySearch): Promise<ListedKey[]> {
       return (await selectKeysByName(store, search)).map(toListedKey)
     }

@@ -6,8 +6,8 @@ import type { KeyRecord, KeyRole } from './types.ts'
 export type AdminRole = typeof adminRoles[number]
 
 /**
- * `read` shows, `operate` manages keys, accounts and jobs, `money` books, `own` manages admin keys; `account`
- * shows the account of a user's key alone.
+ * `read` shows, `operate` manages keys, accounts and jobs, `money` books, `own` manages admin keys. `account`
+ * shows only the account of a user's key.
  */
 export type Permission = typeof permissions[number]
 
@@ -17,11 +17,11 @@ export type Permission = typeof permissions[number]
  */
 export interface Operator extends Actor {
   readonly role: KeyRole
-  /** The only account that the actor may read; null: all. */
+  /** The only account that the actor may read; null for all. */
   readonly account: string | null
 }
 
-/** Who TOLLGATE_ADMIN_KEY stands for. */
+/** The actor of TOLLGATE_ADMIN_KEY. */
 export const environmentOperator: Operator = { id: 'env', label: null, role: 'owner', account: null }
 
 /** Returns the operator of a valid key. */
@@ -37,12 +37,12 @@ const granted: Readonly<Record<KeyRole, readonly Permission[]>> = {
   user: ['account']
 }
 
-/** Returns what a role may do. */
+/** Returns the permissions of a role. */
 export function permissionsOf (role: KeyRole): readonly Permission[] {
   return granted[role]
 }
 
-/** Returns the roles that may do something, e.g. `owner, finance`. */
+/** Returns the roles with a permission, e.g. `owner, finance`. */
 export function rolesWith (permission: Permission): string {
   return Object.entries(granted).filter(([, all]) => all.includes(permission)).map(([role]) => role).join(', ')
 }

@@ -36,7 +36,7 @@ export async function selectKeysWithParents (
   })
 }
 
-/** Returns a number that differs whenever a key, or what its account decides about it, has changed. */
+/** Returns a number that changes with every change of a key, or of its account's limits and state. */
 export async function selectKeyVersion (queries: Queries): Promise<number> {
   const [row] = await queries.all<{ version: number }>('select version from key_changes')
   return row?.version ?? 0
@@ -105,7 +105,9 @@ export async function updateKeySettings (queries: Queries, id: string, settings:
     where id = $1`, [id, ...settingValues(settings)])
 }
 
-/** Replaces the secret of a key; the present one stays valid until `previousUntil`, an older one ends now. */
+/**
+ * Replaces the secret of a key; the current one stays valid until `previousUntil`, an older one expires now.
+ */
 export async function replaceKeySecret (
   queries: Queries, id: string, secretSha256: string, previousUntil: number
 ): Promise<void> {

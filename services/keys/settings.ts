@@ -8,7 +8,7 @@ const maxGlobs = 100
 const maxGlobLength = 256
 const maxGraceMs = 366 * 24 * 3_600_000
 
-/** Throws GatewayError 400, which names the field, for settings that a key cannot have. */
+/** Throws GatewayError 400, which names the field, for invalid settings. */
 export function refuseWrongSettings ({ label, models, budget, expiresAt, limits }: KeySettings): void {
   if (label.length > maxLabelLength) refuse('label', `must have at most ${maxLabelLength} characters`)
   if (models !== null) refuseWrongModels(models)
@@ -19,7 +19,7 @@ export function refuseWrongSettings ({ label, models, budget, expiresAt, limits 
   }
 }
 
-/** Throws GatewayError 400 for a grace period that a rotation cannot have. */
+/** Throws GatewayError 400 for an invalid grace period. */
 export function refuseWrongGrace (graceMs: number): void {
   if (!Number.isSafeInteger(graceMs) || graceMs < 0 || graceMs > maxGraceMs) {
     refuse('grace_ms', 'must be an integer in milliseconds, from 0 to 366 days')

@@ -2,19 +2,19 @@ import type { keyRoles } from '../../schemas/admin/keys.ts'
 import type { Limits, ScopedLimits } from '../shared/limits.ts'
 import type { Period } from './periods.ts'
 
-/** A user key pays for requests, an admin key manages the gateway; neither can do what the other does. */
+/** A user key only pays for requests; an admin key only manages the gateway. */
 export type KeyRole = typeof keyRoles[number]
 
-/** What a key may spend at most, in integer nano-USD: in each period, or in total without one. */
+/** The spending limit of a key in integer nano-USD, per period, or in total without one. */
 export interface Budget { readonly limitNano: number, readonly period: Period | null }
 
 /** The settings of a key that an operator may change. */
 export interface KeySettings {
   label: string
-  /** Globs of the models it may use, `*` for any text; null: all. */
+  /** Globs of the models it may use, `*` for any text; null for all. */
   models: readonly string[] | null
   budget: Budget | null
-  /** Milliseconds since 1970; null: never. */
+  /** Milliseconds since 1970; null if it never expires. */
   expiresAt: number | null
   limits: Limits
 }
@@ -35,7 +35,7 @@ export interface StoredKey extends KeySettings {
 /** A key without the hashes of its secrets. */
 export type ListedKey = Omit<StoredKey, 'secretSha256' | 'previousSha256'>
 
-/** What the operator has made of an account; it is frozen as well when one of its parents is. */
+/** The state of an account; it is also frozen if one of its parents is. */
 export type AccountStatus = 'active' | 'frozen' | 'closed'
 
 /** A key with the parents of its account, the nearest first. */
@@ -53,9 +53,9 @@ export interface KeyRecord extends Readonly<Omit<KeySettings, 'limits'>> {
   readonly account: string
   readonly accountState: AccountStatus
   readonly revokedAt: number | null
-  /** Its own limits and those of its accounts, without the empty ones. */
+  /** The limits of the key and its accounts, without empty ones. */
   readonly limits: readonly ScopedLimits[]
   mayUse (model: string): boolean
-  /** The accounts that must cover a request: the one that pays, its parents, and the key's budget. */
+  /** The accounts that a request is reserved on: the payer, its parents and the key's budget. */
   chainAt (now: number): readonly string[]
 }

@@ -9,42 +9,42 @@ export interface AllowanceRequest {
   scope: string
   kind: LimitKind
   limit: number
-  /** The minute it is for, counted from 1970. */
+  /** Its minute, counted from 1970. */
   minute: number
-  /** Granted in any case: what was used beyond the allowance of a rate, or the slots in use. */
+  /** Always granted: the use beyond the allowance of a rate, or the slots in use. */
   taken: number
-  /** The least that helps a waiting request; 0 when none waits. */
+  /** The least that lets a waiting request go on; 0 if none waits. */
   need: number
   waiting: number
   /** The allowance requested, at least `waiting`. */
   wanted: number
-  /** The part of a minute's allowance that will not be used. */
+  /** The returned part of a minute's allowance. */
   returned: { minute: number, amount: number } | null
 }
 
 export interface AllowanceGrant {
   request: AllowanceRequest
-  /** Of a rate, how much more may be used in `minute`; of slots, how many in total. */
+  /** For a rate, the additional allowance in `minute`; for slots, their total number. */
   granted: number
   /** How long until `need` may be available, in ms. */
   waitMs: number
-  /** What all nodes have taken; of slots, `used` is what the other nodes lease. */
+  /** The use of all nodes; for slots, `used` is the number that other nodes lease. */
   window: Window
 }
 
-/** When to ask again for slots: it is unknown when one is free. */
+/** When to request slots again: it is unknown when one becomes free. */
 const slotWaitMs = 1000
-/** One node takes at most this fraction of what is left, unless requests wait for more. */
+/** One node takes at most this fraction of the remainder, unless requests wait for more. */
 const maxShare = 1 / 4
 
-/** How often to decide on rows that other nodes have changed meanwhile, before they count as locked. */
+/** How often to retry with rows that other nodes have just changed, before they count as locked. */
 const maxAttempts = 6
 const maxPauseMs = 10
 
 /**
- * Returns a function that exchanges requests for grants; a request whose row another transaction keeps locked
- * gets none. On SQLite that is one transaction. On Postgres rows are read without locks, and one statement
- * writes those that are still as they were read, so that a node that hangs keeps nothing locked. Throws
+ * Returns a function that exchanges requests for grants. A request gets no grant while another transaction
+ * keeps its row locked. On SQLite an exchange is one transaction. On Postgres it reads rows without locks and
+ * writes the unchanged ones in one statement, so that a node that hangs keeps nothing locked. Throws
  * StoreUnavailable.
  */
 export function createAllowanceExchange (
@@ -66,7 +66,7 @@ export function createAllowanceExchange (
     const grants: AllowanceGrant[] = []
     let left = requests
     for (let attempts = 1; ; attempts++) {
-      // What was written before a failure counts; the next exchange shows it.
+      // Writes before a failure count; the next exchange shows them.
       const granted = await attempt(store, left, nowMs).catch(error => {
         if (grants.length === 0) throw error
         return null
@@ -119,7 +119,7 @@ function grantSlots (request: AllowanceRequest, window: Window): AllowanceGrant 
   return { request, granted, waitMs: granted < taken + need ? slotWaitMs : 0, window }
 }
 
-/** Deletes windows that were not used for an hour, and slot leases that have expired. */
+/** Deletes windows unused for an hour and expired slot leases. */
 export async function deleteExpiredLimits (store: Store, nowMs: number): Promise<void> {
   await store.run('delete from slot_lease where expires_at < cast($1 as bigint)', [nowMs - slotLeaseMs])
   await store.run('delete from rate_window where minute < cast($1 as bigint)', [Math.floor(nowMs / minuteMs) - 60])

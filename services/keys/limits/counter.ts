@@ -2,7 +2,15 @@ import type { LimitKind } from '../../shared/limits.ts'
 import type { AllowanceGrant, AllowanceRequest } from './allowances.ts'
 import { minuteMs } from './window.ts'
 
-/** One limit as one node counts it. Times are milliseconds since 1970. */
+/**
+ * The share of one limit that a node leases: an allowance of a minute, or slots. Times are milliseconds since
+ * 1970.
+ *
+ *   empty ──nextRequest──► requested ──receive──► leased ──used up, expired or returned──► empty
+ *                              └──continueAlone──► alone ──aloneMs──► empty
+ *
+ * While `alone`, because the store does not respond, the node applies the whole limit on its own.
+ */
 export interface LimitCounter {
   readonly scope: string
   readonly kind: LimitKind
@@ -10,21 +18,21 @@ export interface LimitCounter {
   canTake (amount: number, nowMs: number): boolean
   /** Takes `amount`; the caller has checked `canTake`. */
   take (amount: number, nowMs: number): void
-  /** Corrects what was taken: of a rate, in `minute`; of slots, now. */
+  /** Corrects the amount taken: for a rate, in `minute`; for slots, now. */
   correct (difference: number, minute: number, nowMs: number): void
-  /** For how many more ms a refusal of the store applies; null: it does not. */
+  /** For how many more ms a rejection by the store applies, or null. */
   refusedForMs (nowMs: number): number | null
   addWaiting (amount: number, nowMs: number): void
-  /** What to request from the store. When idle, unused allowance is returned. */
+  /** The next request to the store. When idle, it returns the unused allowance. */
   nextRequest (nowMs: number, isIdle: boolean): AllowanceRequest | null
   receive (grant: AllowanceGrant, nowMs: number): void
-  /** Undoes `nextRequest`: the store did not get the request. Requests that waited have to wait again. */
+  /** Undoes `nextRequest`, which the store has not received. Waiting requests wait again. */
   takeBack (request: AllowanceRequest): void
-  /** The store does not answer: for `aloneMs` this node applies the whole limit on its own. */
+  /** The store does not respond: for `aloneMs` this node applies the whole limit on its own. */
   continueAlone (nowMs: number): void
   /** Whether to request more before requests have to wait. */
   readonly isLow: boolean
-  /** As far as this node knows; `resetMs` is the time until the whole limit is left. */
+  /** The node's estimate of the limit; `resetMs` is the time until the whole limit is available. */
   remaining (nowMs: number): { left: number, resetMs: number }
   readonly usedAtMs: number
   readonly isEmpty: boolean

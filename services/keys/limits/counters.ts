@@ -12,20 +12,20 @@ export interface CountersOptions {
   store: Store
   /** Unique for each run of a process. */
   node: string
-  /** Milliseconds since 1970; that of the store by default, on which the nodes agree. */
+  /** Milliseconds since 1970; by default the store's clock, on which the nodes agree. */
   clock?: () => number
   onError: (error: unknown) => void
   maintenanceMs?: number
 }
 
-/** After this time without use, a counter returns what is left of its allowance. */
+/** After this time without use, a counter returns the rest of its allowance. */
 const idleMs = 2000
 /** After this time without use, an empty counter is dropped. */
 const dropAfterMs = 120_000
 const deleteExpiredEveryMs = 600_000
 /** How long a locked row is left alone. */
 export const lockedRowPauseMs = 100
-/** How long to wait for a locked row, or for an answer of the store, before this node counts alone. */
+/** How long to wait for a locked row or a response of the store before this node counts alone. */
 const maxWaitMs = 2000
 const waitSteps = 4
 
@@ -39,7 +39,7 @@ export function createCounters (
   const idle = new Set<LimitCounter>()
   /** Counters whose rows other transactions keep locked; times of the monotonic clock. */
   const locked = new Map<LimitCounter, { sinceMs: number, askAtMs: number }>()
-  /** An exchange has not been answered for `maxWaitMs`; until it is, no other begins. */
+  /** An exchange has had no response for `maxWaitMs`; no other begins before it ends. */
   let isStalled = false
   let running: Promise<unknown> = Promise.resolve()
   let next: Promise<boolean> | null = null
@@ -149,7 +149,7 @@ export function createCounters (
   return {
     /**
      * Exchanges due requests for grants, one exchange at a time. Resolves within `maxWaitMs` of its start;
-     * false if the store did not answer.
+     * false if the store did not respond.
      */
     exchange,
     /** Whether the row is locked, and this node does not yet count alone because of that. */
@@ -180,7 +180,7 @@ export function createCounters (
 
 interface Pending { counter: LimitCounter, request: AllowanceRequest }
 
-/** Waits in steps, so that a pause of this process counts as one of them and the answer can still be read. */
+/** Waits in steps, so that a pause of this process counts as one step and the response can still be read. */
 async function isAnswered (response: Promise<boolean>): Promise<boolean> {
   for (let step = 0; step < waitSteps; step++) {
     const waiting = new AbortController()

@@ -4,18 +4,18 @@ import { minuteOf, type LimitCounter } from './counter.ts'
 import { createCounters, lockedRowPauseMs, type CountersOptions } from './counters.ts'
 import { limitReached, spanText, tooLarge } from './errors.ts'
 
-/** What one admitted request has taken of its limits. */
+/** An admitted request and the amounts that it has taken of its limits. */
 export interface Admission {
   /** `x-ratelimit-*` headers, for the limit of each kind that is closest to being reached. */
   readonly headers: Record<string, string>
   /**
-   * Ends the request; later calls have no effect. `tokens`, if known, replaces the amount reserved. A request
-   * that does not count gives back everything it took.
+   * Ends the request; later calls have no effect. `tokens` replaces the reserved amount, if available. A
+   * request that does not count returns everything it took.
    */
   end (outcome: { counts: boolean, tokens: number | null }): void
 }
 
-/** How many exchanges a request waits for while others take what is granted. */
+/** How many exchanges a request waits for while others take the grants. */
 const maxRounds = 10
 
 /**
@@ -25,11 +25,12 @@ const maxRounds = 10
  *
  * - All nodes together never exceed the limit within a calendar minute. The previous minute counts
  *   proportionally to its overlap with the last 60 seconds, as if evenly used: two bursts at opposite ends of
- *   two minutes may reach nearly twice the limit within 60 s. Answers that exceed their token estimate are
- *   deducted from the next window.
- * - A node may refuse while others still have an allowance: less than a sixteenth each, for at most 2 s.
- * - While the store is unavailable, or has not answered for 2 s, every node applies the whole limit on its
- *   own; so it does for a limit whose row has been locked for 2 s, which delays no other limit.
+ *   two minutes may reach nearly twice the limit within 60 s. Responses that exceed their token estimate
+ *   are deducted from the next window.
+ * - A node may reject requests while others still have an allowance: less than a sixteenth each, for at most
+ *   2 s.
+ * - While the store is unavailable, or has not responded for 2 s, every node applies the whole limit on its
+ *   own. The same applies to a limit whose row has been locked for 2 s, which delays no other limit.
  * - The slots of a node that crashed are free after 15 s.
  */
 export function createRateLimiter (options: CountersOptions) {
@@ -67,7 +68,7 @@ export function createRateLimiter (options: CountersOptions) {
     throw limitReached({ ...refusal, left: counter.remaining(nowMs).left, waitMs })
   }
 
-  /** Throws if one of the short needs is refused for now. */
+  /** Throws if a need is beyond its limit and rejected for now. */
   function refuseKnown (needs: readonly Need[], short: readonly Need[], nowMs: number): void {
     for (const one of short) {
       if (one.amount > one.counter.limit) refuse(needs, one, null, nowMs)
@@ -115,7 +116,7 @@ export function createRateLimiter (options: CountersOptions) {
   }
 
   return {
-    /** Requests refused since the start. */
+    /** Requests rejected since the start. */
     refused,
     close: counters.close,
     /**

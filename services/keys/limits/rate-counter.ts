@@ -2,7 +2,7 @@ import type { AllowanceGrant, AllowanceRequest } from './allowances.ts'
 import { allowanceSize, aloneMs, minuteOf, type LimitCounter } from './counter.ts'
 import { leftOf, resetOf, rolled, type Window } from './window.ts'
 
-/** After a refusal, ask the store again this soon: another node may have returned some of its allowance. */
+/** After a rejection, call the store again this soon: another node may have returned an allowance. */
 const refusalMs = 1000
 
 /** Counts requests or tokens against allowances of a minute's limit. */
@@ -12,7 +12,7 @@ export class RateCounter implements LimitCounter {
   limit: number
   usedAtMs = 0
   #minute = 0
-  /** The unused allowance; below zero, what was used beyond it. */
+  /** The unused allowance; negative for use beyond it. */
   #left = 0
   #spent = 0
   #returned: AllowanceRequest['returned'] = null

@@ -2,9 +2,9 @@ import type { AllowanceGrant, AllowanceRequest } from './allowances.ts'
 import { allowanceSize, aloneMs, minuteOf, type LimitCounter } from './counter.ts'
 import { slotLeaseMs } from './statements.ts'
 
-/** After a refusal, ask the store again this soon: a slot may be free at any time. */
+/** After a rejection, call the store again this soon: a slot may become free at any time. */
 const refusalMs = 250
-/** A lease is not used this long before it expires, in case the nodes' clocks run unevenly. */
+/** A lease is not used this shortly before its expiry, because the nodes' clocks may drift. */
 const leaseMarginMs = 2000
 
 /** Counts the requests in progress against the slots that this node leases. */
@@ -57,7 +57,7 @@ export class SlotCounter implements LimitCounter {
     const spare = isIdle && waiting === 0 ? 0 : allowanceSize(limit)
     const wanted = Math.max(waiting, spare)
     this.#waiting = 0
-    // Slots that are not requested again may belong to another node from now on.
+    // From now on, slots that are not requested again may belong to another node.
     this.#slots = Math.min(this.#slots, taken + wanted)
     const need = Math.min(waiting, 1)
     return { scope, kind, limit, minute: minuteOf(nowMs), taken, need, waiting, wanted, returned: null }

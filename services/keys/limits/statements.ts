@@ -8,19 +8,19 @@ export const slotLeaseMs = 15_000
 
 interface LimitId { scope: string, kind: LimitKind }
 
-/** What the database has of one limit. */
+/** The rows of one limit. */
 export interface FoundRow {
-  /** Null: no row. Of slots, `used` is the number of exchanges. */
+  /** Null without a row. For slots, `used` is the number of exchanges. */
   window: Window | null
   slotsOfOthers: number
 }
 
-/** What to write of one limit. */
+/** The changes of one limit. */
 export interface ChangedRow extends LimitId {
-  /** The row that was read; null: none. */
+  /** The row as read, or null. */
   known: Window | null
   window: Window
-  /** What the node leases from now on; null for a rate. */
+  /** The slots that the node leases from now on; null for a rate. */
   slots: number | null
 }
 
@@ -63,8 +63,8 @@ export function createAllowanceStatements (engine: Store['engine'], node: string
     },
 
     /**
-     * Writes windows and leases, which end at `expiresAt`. Returns the ids of the limits that were written:
-     * on Postgres those whose rows are as they were read and not locked.
+     * Writes windows and leases, which end at `expiresAt`. Returns the ids of the written limits:
+     * on Postgres, those whose rows are unchanged and not locked.
      */
     async write (queries: Queries, rows: readonly ChangedRow[], expiresAt: number): Promise<Set<string>> {
       const given = changed.parameter(rows.map(flat))

@@ -8,7 +8,7 @@ import { outputLimitOf } from '../../shared/request-fields.ts'
 /** Inline data above this length is binary content, not text. */
 const maxTextLength = 2000
 
-/** Estimates the tokens of a text request with its longest answer; 0 for other requests. */
+/** Estimates the tokens of a text request with its longest response; 0 for other requests. */
 export function tokensReserved (body: unknown, bodyBytes: number): number {
   if (isResponseRequest(body)) {
     return promptTokens(mediaOfResponse(body), bodyBytes) + (body.max_output_tokens ?? 0)
@@ -19,7 +19,7 @@ export function tokensReserved (body: unknown, bodyBytes: number): number {
   return promptTokens('messages' in body ? mediaOfChat(body) : [], bodyBytes) + responses
 }
 
-/** `media`: the data or the address of each image and file in the body. */
+/** `media`: the data or URL of each image and file in the body. */
 function promptTokens (media: readonly string[], bodyBytes: number): number {
   const inlineBytes = media.reduce((sum, { length }) => length > maxTextLength ? sum + length : sum, 0)
   const texts = Math.ceil((bodyBytes - inlineBytes) / typicalTokens.bytesPerToken)
@@ -50,7 +50,7 @@ function mediaOfChat ({ messages }: ChatCompletionRequest): string[] {
   return messages.flatMap(({ content }) => mediaIn(content))
 }
 
-/** By the type of a part of chat: the member of its object that is its data or its address. */
+/** By the type of a chat part: the member with its data or URL. */
 const members: ReadonlyMap<string, string> = new Map(
   [['image_url', 'url'], ['video_url', 'url'], ['input_audio', 'data'], ['file', 'file_data']])
 
@@ -67,7 +67,7 @@ function mediaIn (content: unknown): string[] {
   })
 }
 
-/** The image or file of a block of the Messages API; empty: it has none. */
+/** The image or file of a block of the Messages API, else empty. */
 function sourceOf (source: unknown): string {
   if (!isObject(source) || source.type === 'text') return ''
   return memberOf(source, 'data') || memberOf(source, 'url')

@@ -1,18 +1,18 @@
 export const minuteMs = 60_000
 
-/** What all nodes have taken of a limit in a minute, counted from 1970, and in the previous one. */
+/** The use of a limit by all nodes in a minute, counted from 1970, and in the previous one. */
 export interface Window { minute: number, used: number, previous: number }
 
 /**
  * Returns how much of a limit is left: the use of the previous minute counts in proportion to its overlap
- * with the last 60 seconds. Negative if more was used than allowed.
+ * with the last 60 seconds. Negative if the limit was exceeded.
  */
 export function leftOf (window: Window, limit: number, nowMs: number): number {
   const { used, previous } = window
   return Math.floor(limit - used - previous * (1 - elapsed(window, nowMs)))
 }
 
-/** Returns how long until `need` is left if nothing else is taken, in ms; 0 if it is left now. */
+/** Returns the time in ms until `need` is available, if nothing else is taken. */
 export function waitFor (window: Window, limit: number, need: number, nowMs: number): number {
   if (leftOf(window, limit, nowMs) >= need) return 0
   const { minute, used, previous } = window
@@ -23,7 +23,7 @@ export function waitFor (window: Window, limit: number, need: number, nowMs: num
   return Math.max(1, Math.ceil(startMs + (1 - Math.min(1, weight)) * minuteMs - nowMs))
 }
 
-/** Returns how long until the whole limit is left, in ms. */
+/** Returns the time in ms until the whole limit is available. */
 export function resetOf ({ minute, used, previous }: Window, nowMs: number): number {
   if (used <= 0 && previous <= 0) return 0
   return Math.max(0, (minute + (used > 0 ? 2 : 1)) * minuteMs - nowMs)

@@ -6,8 +6,8 @@ const plainName = 'tollgate_session'
 const secureName = `__Host-${plainName}`
 
 /**
- * Returns the token of the session that a Cookie header carries, undefined if it has none. By https, only a
- * cookie with the prefix counts: other hosts of the domain can set one without it, and so sign a browser in.
+ * Returns the token of the session that a Cookie header carries, undefined if it has none. Over https, only
+ * a cookie with the prefix counts: other hosts of the domain can set one without it and so sign a browser in.
  */
 export function sessionIn (header: string | undefined, isSecure: boolean): string | undefined {
   return cookieIn(header, isSecure ? secureName : plainName)

@@ -2,7 +2,7 @@ import { timingSafeEqual } from 'node:crypto'
 import { foreignOrigin, wrongCsrfToken } from './errors.ts'
 import { derivedFrom } from './token.ts'
 
-/** What a request says of where it came from. Headers are as Node.js has them. */
+/** The headers that reveal the origin of a request, as in Node.js. */
 export interface Arrival {
   method: string
   headers: {
@@ -10,13 +10,13 @@ export interface Arrival {
     'sec-fetch-site'?: string | undefined
     'x-csrf-token'?: string | string[] | undefined
   }
-  /** Where this gateway is reached, the public origin first, e.g. `https://gateway.example.com`. */
+  /** The gateway's origins, the public one first, e.g. `https://gateway.example.com`. */
   origins: readonly string[]
-  /** Whether browsers use https, by the public origin. */
+  /** Whether the public origin uses https. */
   isSecure: boolean
 }
 
-/** Returns the CSRF token of a session, which follows from the token in its cookie. */
+/** Returns the CSRF token of a session, derived from the token in its cookie. */
 export function csrfTokenOf (token: string): string {
   return derivedFrom(token, 'csrf')
 }

@@ -4,7 +4,7 @@ import type { KeyRecord } from '../types.ts'
 import { isoTime } from '../../shared/iso-time.ts'
 import { expiryOf, type BrowserSession } from './session.ts'
 
-/** Describes a session to the page that has it. */
+/** Describes a session for its page. */
 export function describeSession (
   { session, operator, payer, csrfToken }:
   { session: BrowserSession, operator: Operator, payer: KeyRecord | null, csrfToken: string }
@@ -25,7 +25,7 @@ export function describeSession (
   }
 }
 
-/** The answer to a page without a session; the route adds how to sign in. */
+/** The response to a page without a session; the route adds the ways to sign in. */
 export const noSession: ConsoleSession = {
   object: 'session',
   signed_in: false,

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../shared/errors.ts'
 
-/** 401: the session is over, because of its age, its key, or because its holder signed out. */
+/** 401: the session has expired, its key is no longer valid, or its holder signed out. */
 export function sessionEnded (): GatewayError {
   return GatewayError.unauthorized('Your session has ended. Sign in again.', 'session_ended')
 }
@@ -8,7 +8,7 @@ export function sessionEnded (): GatewayError {
 /** 403: another page made the browser send this request. */
 export function foreignOrigin ([own]: readonly string[]): GatewayError {
   return new GatewayError(403, 'invalid_request_error',
-    `A session works for pages of this gateway alone, which is at ${own}; this request came from another origin. Behind a ` +
+    `A session works only for pages of this gateway, at ${own}; this request came from another origin. Behind a ` +
     'proxy, set PUBLIC_BASE_URL or TOLLGATE_TRUST_PROXY.', { code: 'origin_not_allowed' })
 }
 
@@ -26,13 +26,13 @@ export function noPayer (): GatewayError {
     { code: 'user_key_required' })
 }
 
-/** 404: people sign in with keys alone. */
+/** 404: no identity provider is configured. */
 export function noIdentityProvider (): GatewayError {
   return new GatewayError(404, 'invalid_request_error',
     'This gateway has no identity provider: sign in with a key, or configure console.oidc.', { code: 'oidc_not_configured' })
 }
 
-/** 401: what came back from the identity provider does not belong to what this browser began. */
+/** 401: the identity provider's response does not match the browser's attempt. */
 export function signInFailed (why: string, cause?: unknown): GatewayError {
   return new GatewayError(401, 'invalid_request_error', `The sign-in has failed. ${why} Start again at /console/.`,
     { code: 'sign_in_failed', cause })

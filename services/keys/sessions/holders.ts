@@ -12,7 +12,7 @@ import { derivedFrom } from './token.ts'
 
 export type Holders = ReturnType<typeof createHolders>
 
-/** Finds out who signs in, and on every request whether they still may. Methods throw StoreUnavailable. */
+/** Identifies the holder of a session, at sign-in and on every request. Methods throw StoreUnavailable. */
 export function createHolders (
   { keys, adminKey, oidc }: {
     keys: Pick<Keys, 'authenticateAny' | 'authenticateDigest'>
@@ -43,14 +43,14 @@ export function createHolders (
       return keyHolder(key)
     },
 
-    /** Returns the user whose key it is. Throws GatewayError 401 for other keys. */
+    /** Returns the user of a key. Throws GatewayError 401 for other keys. */
     async payerOf (key: string): Promise<KeyHolder> {
       const { role } = await keys.authenticateAny(key)
       if (role !== 'user') throw incorrectKey(key)
       return keyHolder(key)
     },
 
-    /** Returns who a session acts as. Throws GatewayError 401 once its key is no longer valid. */
+    /** Returns the actor of a session. Throws GatewayError 401 once its key is no longer valid. */
     async operatorOf ({ holder, token }: Pick<BrowserSession, 'holder' | 'token'>): Promise<Operator> {
       if (holder.kind === 'key') return operatorOf(await recordOf(holder))
       if (holder.kind === 'oidc') return personOf(holder, oidc())
@@ -80,12 +80,12 @@ function keyHolder (key: string): KeyHolder {
   return { kind: 'key', id: credential.id, secretSha256: credential.secretSha256.toString('hex') }
 }
 
-/** Of the admin key, a row has nothing by which it could be guessed without the token of the session. */
+/** Without the session's token, the admin key cannot be guessed from a row. */
 function proofOf (adminKey: string, token: string): string {
   return derivedFrom(token, `admin-key|${adminKey}`)
 }
 
-/** Compares digests, which have one length, so that the time does not reveal that of a secret. */
+/** Compares digests of equal length, so that the time does not reveal the length of a secret. */
 function isEqual (one: string, other: string): boolean {
   return timingSafeEqual(hash('sha256', one, 'buffer'), hash('sha256', other, 'buffer'))
 }

@@ -7,16 +7,16 @@ import { derivedFrom, newToken } from './token.ts'
 
 export type OidcSettings = NonNullable<ConsoleSettings['oidc']>
 
-/** How long a person may take to sign in there. */
+/** Time limit for signing in at the provider. */
 export const signInMs = 10 * 60_000
 
-/** Returns the role of the first configured group that somebody belongs to; null if there is none. */
+/** Returns the role of the person's first configured group, or null. */
 export function roleOf ({ roles }: Pick<OidcSettings, 'roles'>, groups: readonly string[]): AdminRole | null {
   return roles.find(({ group }) => groups.includes(group))?.role ?? null
 }
 
 /**
- * Signs people in by the authorization code flow with PKCE. The metadata of a provider are discovered on its
+ * Signs people in by the authorization code flow with PKCE. The metadata of a provider is discovered on
  * first use. Source: OpenID Connect Core 1.0, section 3.1.
  */
 export function createOidc (clock: () => number) {
@@ -32,9 +32,8 @@ export function createOidc (clock: () => number) {
 
   return {
     /**
-     * Returns where to send the browser, and the attempt that it has to bring back: when it began, in ms
-     * since 1970, and a token from which `state`, `nonce` and the code verifier follow. Throws GatewayError
-     * 503.
+     * Returns the URL for the browser, and the attempt that it must return: its start in ms since 1970, and a
+     * token from which `state`, `nonce` and the code verifier are derived. Throws GatewayError 503.
      */
     async begin (settings: OidcSettings, redirectUri: string): Promise<{ url: string, attempt: string }> {
       const { library, client } = await clientOf(settings)
@@ -51,16 +50,16 @@ export function createOidc (clock: () => number) {
       return { url: url.href, attempt }
     },
 
-    /** Returns who came back with `url`. Throws GatewayError 401, 403 for a person without a role, 503. */
+    /** Returns the person who returned with `url`. Throws GatewayError 401, 403 without a role, 503. */
     async finish (settings: OidcSettings, attempt: string, url: URL): Promise<OidcHolder> {
-      // The clock of the node that began it may be ahead.
+      // The clock of the node that began the attempt may be ahead.
       const isInTime = Math.abs(clock() - Number.parseInt(attempt, 10)) < signInMs
       if (!isInTime) throw signInFailed('It has taken too long.')
       const { library, client } = await clientOf(settings)
       const claims = await exchange({ library, client }, attempt, url, settings)
       const groups = groupsIn(claims[settings.groupsClaim])
       const subject = String(claims['sub'])
-      if (subject.trim() === '') throw signInFailed('The identity provider has named no subject.')
+      if (subject.trim() === '') throw signInFailed('The identity provider has sent no subject.')
       const label = [claims['name'], claims['email']].find(one => typeof one === 'string') ?? subject
       const known = settings.roles.filter(({ group }) => groups.includes(group)).map(({ group }) => group)
       if (roleOf(settings, known) === null) throw noRole(label)
@@ -77,7 +76,7 @@ interface Client {
 async function discoverClient ({ issuer, clientId, clientSecret }: OidcSettings): Promise<Client> {
   const library = await import('openid-client')
   const server = new URL(issuer)
-  // The path of an ID token is not always encrypted from end to end, so its signature counts.
+  // An ID token is not always encrypted end to end, so its signature is verified.
   const execute = [library.enableNonRepudiationChecks]
   if (server.protocol === 'http:') execute.push(library.allowInsecureRequests)
   const authentication = clientSecret === null ? library.None() : library.ClientSecretPost(clientSecret)
@@ -90,7 +89,7 @@ async function discoverClient ({ issuer, clientId, clientSecret }: OidcSettings)
   }
 }
 
-/** Returns the claims of the ID token, and of the user info where that alone has the groups. */
+/** Returns the claims of the ID token, and of the user info if only that has the groups. */
 async function exchange (
   { library, client }: Client,
   attempt: string,
@@ -107,7 +106,7 @@ async function exchange (
     if (claims[groupsClaim] !== undefined || !hasUserInfo) return claims
     return { ...claims, ...await library.fetchUserInfo(client, tokens.access_token, String(claims['sub'])) }
   } catch (cause) {
-    throw signInFailed('The identity provider\'s answer is not valid for this browser.', cause)
+    throw signInFailed('The identity provider\'s response is not valid for this browser.', cause)
   }
 }
 

@@ -14,13 +14,13 @@ const touchEveryMs = 60_000
 interface Row { holder: string, payer: string | null, startedAt: number, seenAt: number }
 
 /**
- * Creates the sessions of the console: rows that all nodes share. The token of each is in its browser's
- * cookie alone. Methods throw StoreUnavailable.
+ * Creates the sessions of the console: rows that all nodes share. Only the browser's cookie contains the
+ * token. Methods throw StoreUnavailable.
  */
 export function createSessions (store: Pick<Store, 'run' | 'get' | 'clock'>) {
   const { clock } = store
   return {
-    /** Starts a session; `actor` is the holder's name in the audit log. Deletes those that have expired. */
+    /** Starts a session; `actor` is the holder's name in the audit log. Deletes expired sessions. */
     async start (
       { token, holder, actor }: { token: string, holder: Holder, actor: string }
     ): Promise<BrowserSession> {
@@ -33,7 +33,7 @@ export function createSessions (store: Pick<Store, 'run' | 'get' | 'clock'>) {
       return { token, holder, payer: null, startedAt: now, seenAt: now }
     },
 
-    /** Returns the session of a Cookie header; null if there is none, or it has expired or was ended. */
+    /** Returns the valid session of a Cookie header, or null. */
     async read (cookies: string | undefined, isSecure: boolean): Promise<BrowserSession | null> {
       const token = sessionIn(cookies, isSecure)
       if (token === undefined) return null

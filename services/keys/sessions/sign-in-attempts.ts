@@ -6,7 +6,7 @@ const maxWrong = 10
 const windowMs = 5 * 60_000
 const maxAddresses = 10_000
 
-/** Counts wrong keys by address, on this node: after 10 within 5 minutes its next ones are not answered. */
+/** Counts wrong keys by address on this node: after 10 within 5 minutes, further ones get 429. */
 export function createSignInAttempts (clock: () => number) {
   const wrong = createLru<{ count: number, until: number }>(maxAddresses)
   const find = (address: string) => {
@@ -23,7 +23,7 @@ export function createSignInAttempts (clock: () => number) {
   }
 }
 
-/** Whoever has an IPv6 address has the 64 bits behind its network too. */
+/** The holder of an IPv6 address usually has the whole /64 network. */
 function networkOf (address: string): string {
   if (!isIPv6(address) || address.includes('.')) return address
   const [withoutZone = ''] = address.split('%', 1)
