@@ -5,7 +5,7 @@ import type {
 } from '../config/catalogue/types.ts'
 import { usdText } from '../shared/money.ts'
 
-/** Describes a model for clients: OpenAI's fields, and what is known of price, limits and capabilities. */
+/** Describes a model for clients: OpenAI's fields with available prices, limits and capabilities. */
 export function describeModel (model: ModelConfig): Model {
   const { id, kind, created, ownedBy, price, contextWindow, maxOutput, capabilities, images } = model
   const [first] = model.deployments

@@ -7,7 +7,7 @@ import { createLru } from '../shared/lru.ts'
 interface ModelsOptions {
   config: GatewayConfig
   providers: Pick<Providers, 'get' | 'apply'>
-  /** Called for a provider whose models cannot be listed; they can still be requested. */
+  /** Called for a provider whose models cannot be listed. They can still be requested. */
   onUnlisted: (provider: string, error: unknown) => void
   onTruncated: (provider: string, droppedCount: number) => void
 }
@@ -38,7 +38,7 @@ export function createModels ({ config, providers, onUnlisted, onTruncated }: Mo
     try {
       const ids = await providers.get(id)?.models?.(signal)
       if (ids === undefined) return
-      // The configuration may have changed in the meantime.
+      // The configuration may have changed during the call.
       if (!running.providers.some(provider => provider.id === id)) return
       offered.set(id, ids)
       const droppedCount = registry.setDiscovered(id, ids)
@@ -62,12 +62,12 @@ export function createModels ({ config, providers, onUnlisted, onTruncated }: Mo
   return {
     resolve: (id: string): ResolvedModel | undefined => registry.resolve(id),
     /**
-     * The video models of an id: one, or those of a policy that names video models one by one and nothing
-     * else. Patterns such as `*` never mean a video, which is too expensive to be chosen by accident.
+     * The video models of an id: one, or those of a policy that names only video models, one by one. Patterns
+     * such as `*` never match a video model, which is too expensive to be chosen by accident.
      */
     resolveVideos,
     list: (): ModelConfig[] => registry.list(),
-    /** Whether a model chats through every API, not through Responses alone. */
+    /** Whether a model chats through every API, not only through Responses. */
     servesChat: ({ kind, deployments }: Pick<ModelConfig, 'kind' | 'deployments'>): boolean =>
       kind === 'chat' && deployments.some(({ provider, model }) =>
         providers.get(provider)?.responsesOnly?.test(model) !== true),
@@ -75,14 +75,14 @@ export function createModels ({ config, providers, onUnlisted, onTruncated }: Mo
     version: (): number => version,
     /** The running configuration, including providers found at run time. */
     config: (): GatewayConfig => running,
-    /** Requests in progress keep the former configuration. */
+    /** Replaces the configuration; running requests keep the previous one. */
     apply,
     /** Adds providers found at run time, unless the configuration has one with that id or URL. */
     addProviders (more: readonly ProviderConfig[]): void {
       found = more
       apply(running)
     },
-    /** Lists the models of every provider with `discover`, until all have answered or failed. */
+    /** Lists the models of every provider with `discover`; resolves when all have responded or failed. */
     async discover (signal: AbortSignal): Promise<void> {
       await Promise.all(running.providers.filter(({ discover }) => discover).map(one => listOne(one, signal)))
     }
@@ -110,7 +110,7 @@ export function createModelRegistry (config: Pick<GatewayConfig, 'providers' | '
     return claims.map((glob) => ({ provider: id, matches: compileGlob(glob) }))
   })
   const providers = new Map(config.providers.map((provider) => [provider.id, provider]))
-  // Both are filled on demand: a start should not wait for a thousand models of the catalogue.
+  // Both are filled on demand, because the start should not wait for a thousand catalogue models.
   const offers = new Map<string, Offers>()
   let bareNames: Offers | null = null
   const unlisted = createLru<ResolvedModel>(limits.cachedUnlisted)
@@ -143,7 +143,7 @@ export function createModelRegistry (config: Pick<GatewayConfig, 'providers' | '
     return resolved
   }
 
-  /** Resolves a model that is not listed, by the provider in its name or the one that claims it. */
+  /** Resolves an unlisted model by the provider in its name, or by the provider that claims the name. */
   function resolveByName (id: string): ResolvedModel | undefined {
     const provider = providerOf(id)
     if (!providers.has(provider)) {
@@ -173,8 +173,8 @@ export function createModelRegistry (config: Pick<GatewayConfig, 'providers' | '
     get: (id: string): ModelConfig | undefined => (configured.get(id) ?? findOffered(id))?.model,
 
     /**
-     * Replaces the models a provider offers; with none, the catalogue's apply. Returns how many were dropped.
-     * Throws RangeError for an unknown provider.
+     * Replaces the models of a provider; with none, the catalogue's apply. Returns the number of dropped
+     * ones. Throws RangeError for an unknown provider.
      */
     setDiscovered (provider: string, upstreamIds: readonly string[]): number {
       if (!providers.has(provider)) throw new RangeError(`There is no provider ${provider}.`)
@@ -200,8 +200,9 @@ function toOffers (provider: string, upstreamIds: readonly string[]): Offers {
 }
 
 /**
- * Collects the providers' own names of models; the first provider that offers a name has it. A name such as
- * `openai/gpt-4o` that starts with another provider's id is left out, so that it always means that provider.
+ * Collects the providers' names of models; the first provider of a name gets it. A name such as
+ * `openai/gpt-4o`, which starts with another provider's id, is omitted, so that it always means that
+ * provider.
  */
 function collectBareNames (
   configured: ReadonlyMap<string, ResolvedModel>, offers: ReadonlyMap<string, Offers>

@@ -2,7 +2,7 @@ import type { BreakerConfig } from '../../config/catalogue/types.ts'
 
 interface Counts { calls: number, failures: number }
 
-/** Keys that are counted apart from the others in half a window. */
+/** Most keys that are counted separately in half a window. */
 const maxKeys = 256
 
 export type TooMany = 'no' | 'for its key' | 'for all'
@@ -10,9 +10,9 @@ export type TooMany = 'no' | 'for its key' | 'for all'
 export type FailureCount = ReturnType<typeof createFailureCount>
 
 /**
- * Counts the results of calls in a row and in a window, to find a deployment that fails for every client.
- * As the prompts of one key may be the reason, its failures suffice only while no other key is in use: the
- * others must reach half of each number without the key that fails most.
+ * Counts the results of calls in a row and in a window, to detect a deployment that fails for every client.
+ * The prompts of one key may be the reason, so its failures suffice only while no other key is in use:
+ * otherwise the other keys must reach half of each number without the key that fails most.
  */
 export function createFailureCount () {
   let inRow = 0
@@ -39,7 +39,7 @@ export function createFailureCount () {
     },
 
     /**
-     * Whether there are too many now, for all keys or only for the one that is in use. `key` is null for a
+     * Whether there are too many failures, for all keys or only for the one in use. `key` is null for a
      * failure that no prompt can cause.
      */
     failed (key: string | null, nowMs: number, breaker: BreakerConfig): TooMany {
@@ -52,7 +52,7 @@ export function createFailureCount () {
       return isOverRate(breaker)
     },
 
-    /** The key with the most failures; null while only one is in use. */
+    /** The key with the most failures; null while only one key is in use. */
     worstKey: (): string | null => window.isOneKey() ? null : window.worst().key,
 
     clear (): void {
@@ -132,12 +132,12 @@ const jitter = 0.2
 const maxDoublings = 16
 
 /**
- * Holds calls back for a while, twice as long after each try that failed, then lets one try. A key that
- * may be the reason leaves the next try to the others for as long as `openMs`.
+ * Rejects calls for a while, twice as long after each failed trial, then admits one trial call. For `openMs`,
+ * a key that may be the reason leaves the trial to the others.
  */
 export type Gate = ReturnType<typeof createGate>
 
-/** Creates a gate that holds nothing back yet. `random` is in [0, 1). */
+/** Creates a gate that does not reject calls yet. `random` is in [0, 1). */
 export function createGate (random: () => number) {
   let isOpen = false
   let isProbing = false
@@ -149,7 +149,7 @@ export function createGate (random: () => number) {
     holds: (nowMs: number): boolean => isOpen && (isProbing || nowMs < untilMs),
     waitMs: (nowMs: number): number => isOpen ? Math.max(0, untilMs - nowMs) : 0,
 
-    /** `key`: the one whose prompts may be the reason. */
+    /** `key` is the one whose prompts may be the reason. */
     open (nowMs: number, openMs: number, key: string | null = null): void {
       const lengthMs = Math.min(openMs * 2 ** doublings, maxOpenMs)
       isOpen = true
@@ -165,7 +165,7 @@ export function createGate (random: () => number) {
       doublings = 0
     },
 
-    /** Whether the caller is the one whose result decides. */
+    /** Whether the call is the trial that decides. */
     probe (nowMs: number, key = ''): boolean {
       if (!isOpen || isProbing || nowMs < untilMs) return false
       if (key === failedLast.key && nowMs < untilMs + failedLast.restsMs) return false

@@ -8,26 +8,26 @@ import {
 /** A model at a provider, by the provider's id and the provider's name for the model. */
 export type DeploymentName = Pick<DeploymentConfig, 'provider' | 'model'>
 
-/** Health and speed of one deployment as this node knows them. */
+/** Health and speed of one deployment, measured on this node. */
 export interface Deployment {
   readonly name: DeploymentName
   readonly breaker: CircuitBreaker
   readonly statistics: DeploymentStatistics
-  /** Requests of this node that it works on now, streams until their end. */
+  /** Running requests of this node, streams until their end. */
   calls: number
-  /** Whether an answer has counted more than the context window, or more output than it was allowed. */
+  /** Whether a response has exceeded the context window or its output limit. */
   readonly exceeded: { window: boolean, output: boolean }
 }
 
 interface DeploymentsOptions {
-  /** Read for each call: it may change. */
+  /** Read for each call, because the configuration may change. */
   config: () => { breaker: BreakerConfig }
   clock?: () => number
   monotonic?: () => number
   random?: () => number
 }
 
-/** Clients can make up names of models; the least recently used are evicted. */
+/** Clients can invent names of models; the least recently used are evicted. */
 const maxDeployments = 5000
 
 export type Deployments = ReturnType<typeof createDeployments>
@@ -54,7 +54,7 @@ export function createDeployments ({
 
   return {
     of: (name: DeploymentName): Deployment => known.get(keyOf(name)) ?? create(name),
-    /** The breaker is not open for an API key, and nothing asks to prefer other deployments. */
+    /** Whether the breaker is closed for an API key and no other deployment is preferred. */
     isAvailable (name: DeploymentName, key?: string): boolean {
       const found = known.peek(keyOf(name))
       return found === undefined || found.breaker.state(monotonic(), key) === 'ready'
@@ -68,32 +68,39 @@ export function createDeployments ({
   }
 }
 
-/** The right to make one call, given back once: by `succeeded`, `failed` or `release`. */
+/** The permission for one call, ended once by `succeeded`, `failed` or `release`. */
 export interface Permit {
   readonly key: string
   readonly startedMs: number
-  /** Which opening of the breaker it is from: results of calls from before the last change are ignored. */
+  /** The breaker's state number at the start: results of calls from before the last change are ignored. */
   generation: number
-  /** What the result decides: whether the breaker closes or opens again. */
+  /** A trial: its result closes the breaker or opens it again. */
   probes: Gate | null
-  /** One of the bounded calls of an open breaker. */
+  /** One of the limited calls through an open breaker. */
   isLastWay: boolean
 }
 
-/** How long other deployments are preferred to a silent one before a single call tries it, doubling. */
+/** Time for which other deployments are preferred to a silent one before a trial call; it doubles. */
 const silenceMs = 10_000
-/** The longest that a check of the provider may put this off. */
+/** The longest delay of the trial by checks of the provider. */
 const maxDeafMs = 300_000
 const maxPauseMs = 60_000
-/** Calls at once that an open breaker lets through for want of another way: of all keys, and of one. */
+/** Most concurrent calls of requests without alternative through an open breaker: of all keys, and of one. */
 const maxLastWays = 8
 const maxLastWaysOfKey = 2
 
 /**
- * Stops calls to a deployment that keeps failing. `ready` lets all calls through; `paused` does too, but
- * others are preferred, as while it is slow or silent; `open` lets a few through that have no other way.
- * After a while a single call decides whether it closes. If only one key has failed, it is open for that key
- * alone, until another one has an answer or fails as often. Times are monotonic milliseconds.
+ * The circuit breaker of one deployment. Times are monotonic milliseconds.
+ *
+ *   ready ──429, slow or silent──► paused ──time over, or a response──► ready
+ *   ready, paused ──too many failures──► open ──openMs──► half-open ──trial succeeds──► ready
+ *                                         ▲                   │
+ *                                         └────trial fails────┘ with twice the openMs
+ *
+ * `ready` admits every call. `paused` does too, but other deployments are preferred. `open` admits only a few
+ * calls, of requests without alternative. `half-open` makes the next call the trial; while that runs, the
+ * state is `open` for all others. If only one key has failed, the breaker is open only for that key, until
+ * another key succeeds or fails as often.
  */
 export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>
 
@@ -107,7 +114,7 @@ export function createCircuitBreaker (
   const failures = createFailureCount()
   const slownesses = createFailureCount()
   let generation = 0
-  /** The key for which it is open; null: for all. */
+  /** The key for which it is open; null for all keys. */
   let suspect: string | null = null
   let pause = { fromMs: -Infinity, untilMs: -Infinity }
   let silentFromMs = -Infinity
@@ -137,7 +144,7 @@ export function createCircuitBreaker (
     return true
   }
 
-  /** Every answer to a call that began in the silence ends it. */
+  /** A response to any call that began during the silence ends it. */
   function hear ({ startedMs }: Permit, nowMs: number): void {
     lastAnswerMs = nowMs
     if (startedMs >= silentFromMs) silence.close()
@@ -156,7 +163,7 @@ export function createCircuitBreaker (
   }
 
   return {
-    /** `key`: the one that asks; absent: any. */
+    /** The state for a key, or for any key if absent. */
     state (nowMs: number, key?: string): 'ready' | 'paused' | 'open' {
       if (failing.holds(nowMs) && (key === undefined || isOpenFor(key))) return 'open'
       return nowMs < pause.untilMs || slow.holds(nowMs) || silence.holds(nowMs) ? 'paused' : 'ready'
@@ -165,8 +172,8 @@ export function createCircuitBreaker (
     waitMs: failing.waitMs,
 
     /**
-     * Returns a permit for a call of a key, or null when no call may start. `isLastWay`: the request has no
-     * other deployment to go to.
+     * Returns a permit for a call of a key, or null if no call may start. `isLastWay` is true if the request
+     * has no other deployment.
      */
     acquire (nowMs: number, key: string, isLastWay = false): Permit | null {
       const permit: Permit = { key, startedMs: nowMs, generation, probes: null, isLastWay: false }
@@ -182,7 +189,7 @@ export function createCircuitBreaker (
       return permit
     },
 
-    /** The answer has begun; a stream may still break off. */
+    /** The response has begun; a stream may still break off. */
     answered (permit: Permit, nowMs: number, isSlow: boolean): void {
       const probes = end(permit)
       hear(permit, nowMs)
@@ -202,7 +209,7 @@ export function createCircuitBreaker (
       if (permit.generation === generation && failing.isOpen) close(permit)
     },
 
-    /** The provider works, but will not serve this request. */
+    /** The provider works but rejects this request. */
     refused (permit: Permit, nowMs: number): void {
       const probes = end(permit)
       hear(permit, nowMs)
@@ -211,14 +218,14 @@ export function createCircuitBreaker (
       this.succeeded(permit, nowMs)
     },
 
-    /** The answer is complete. */
+    /** The response is complete. */
     succeeded (permit: Permit, nowMs: number): void {
       if (permit.generation === generation) failures.succeeded(permit.key, nowMs, config().breaker)
     },
 
     /**
-     * Counts a failure. `isAnyKeys`: it has nothing to do with the request; `isRepeated`: the request has
-     * failed here before.
+     * Counts a failure. `isAnyKeys` is true if the request cannot be the reason, `isRepeated` if the request
+     * has failed here before.
      */
     failed (permit: Permit, nowMs: number, { isAnyKeys = false, isRepeated = false } = {}): void {
       const wasLastWay = permit.isLastWay
@@ -231,31 +238,31 @@ export function createCircuitBreaker (
       }
       if (wasLastWay || isRepeated || permit.generation !== generation) return
       const tooMany = failures.failed(key, nowMs, config().breaker)
-      // Two keys that have failed on their own are several.
+      // A second key has failed too.
       if (tooMany !== 'no') open(nowMs, tooMany === 'for all' || failing.isOpen ? null : key)
     },
 
-    /** Ends a call that says nothing about the deployment, e.g. because the client disconnected. */
+    /** Ends a call without a result, e.g. because the client disconnected. */
     release (permit: Permit): void {
       end(permit)?.release()
     },
 
-    /** Prefers other deployments until the time is over, or a call that began later is answered. */
+    /** Prefers other deployments until the time is over, or a later call succeeds. */
     pause (forMs: number, nowMs: number, maxMs = maxPauseMs): void {
       pause = { fromMs: nowMs, untilMs: Math.max(pause.untilMs, nowMs + Math.min(forMs, maxMs)) }
     },
 
     /**
-     * A call that began at `startedMs` takes longer than usual. If nothing else was answered since, new
-     * requests prefer other deployments until `untilMs`, when it is given up.
+     * A call that began at `startedMs` takes longer than usual. Without any response since then, new requests
+     * prefer other deployments until `untilMs`, when the call is given up.
      */
     overdue (startedMs: number, untilMs: number, nowMs: number): void {
       if (lastAnswerMs < startedMs && this.state(nowMs) === 'ready') pause = { fromMs: startedMs, untilMs }
     },
 
     /**
-     * A call that began at `startedMs` was given up. If nothing else was answered since, others are preferred
-     * until a single call that tries it from time to time is answered.
+     * A call that began at `startedMs` was given up. Without any response since then, other deployments are
+     * preferred until a periodic trial call succeeds.
      */
     silent (startedMs: number, nowMs: number): void {
       if (lastAnswerMs >= startedMs || silence.holds(nowMs)) return
@@ -265,12 +272,12 @@ export function createCircuitBreaker (
 
     get isSilent () { return silence.isOpen },
 
-    /** The provider of a silent deployment does not answer anything: no call needs to try it soon. */
+    /** The provider of a silent deployment does not respond at all: postpones the trial. */
     stillSilent (nowMs: number): void {
       if (nowMs - silentFromMs < maxDeafMs) silence.holdUntil(nowMs + silenceMs)
     },
 
-    /** The provider of a silent deployment answers again: the next call tries it. */
+    /** The provider of a silent deployment responds again: the next call is the trial. */
     trySilent: silence.halfOpen,
 
     trip (nowMs: number): void {

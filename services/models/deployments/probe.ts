@@ -3,7 +3,7 @@ import { UpstreamError } from '../../shared/errors.ts'
 import type { CircuitBreaker, Deployments } from './deployments.ts'
 
 const missesToTrip = 2
-/** Failures that mean the provider is unreachable; a refusal means that it is reachable. */
+/** Failures that mean that the provider is unreachable; a rejection means that it is reachable. */
 const unreachableKinds = new Set(['network', 'timeout', 'overloaded', 'bad_reply'])
 
 /**
@@ -16,7 +16,7 @@ export function createProber ({
   deployments: Deployments
   provider: (id: string) => Provider | undefined
   monotonic?: () => number
-  /** How long a silent provider may take for its list of models. */
+  /** Time limit for the model list of a silent provider. */
   listMs?: number
 }) {
   const missesOf = new Map<string, number>()
@@ -44,7 +44,7 @@ export function createProber ({
     }
   }
 
-  /** Providers of silent deployments that did not answer the last check. */
+  /** Providers of silent deployments that did not respond to the last check. */
   const deaf = new Set<string>()
 
   async function checkOne (
@@ -65,8 +65,8 @@ export function createProber ({
 
   return {
     /**
-     * Lists the models of each provider with a silent deployment, so that no request has to wait for one that
-     * answers nothing at all, and the next request tries one that answers again.
+     * Lists the models of each provider with a silent deployment. No request waits for a provider that does
+     * not respond, and the next request tries one that responds again.
      */
     async checkSilent (signal: AbortSignal): Promise<void> {
       const silent = Map.groupBy(deployments.list().filter(({ breaker }) => breaker.isSilent),
@@ -76,7 +76,7 @@ export function createProber ({
       await Promise.all(checks)
     },
 
-    /** Lists the models of each recently called provider; resolves when all have answered or failed. */
+    /** Lists the models of each recently called provider; resolves when all have responded or failed. */
     async probe (signal: AbortSignal): Promise<void> {
       const ids = new Set(deployments.list().map(({ name }) => name.provider))
       for (const id of missesOf.keys()) if (!ids.has(id)) missesOf.delete(id)

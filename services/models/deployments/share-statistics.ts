@@ -6,7 +6,7 @@ import type { NodeStatistics } from './statistics.ts'
 interface ExchangeOptions {
   store: Store
   deployments: Deployments
-  /** A new id for each start of the process, which then reads its former measurements as another node's. */
+  /** New for each start of the process, which reads its earlier measurements as another node's. */
   node: string
   clock?: () => number
 }
@@ -21,7 +21,7 @@ interface StatisticsRow {
   sums: string
 }
 
-/** Nine half-lives: what is older has no weight left. */
+/** Nine half-lives: older measurements have no weight left. */
 const retentionMs = 45 * 60_000
 const deleteEveryMs = 10 * 60_000
 const maxRows = 20_000

@@ -17,20 +17,20 @@ export interface ExpectedPerformance {
   firstTokenMs: number
   tokensPerSecond: number
   errorRate: number
-  /** How many recent calls this rests on; near 0 it equals the prior. */
+  /** Weight of the recent calls behind this; near 0 it equals the prior. */
   calls: number
 }
 
-/** The speed assumed of a deployment without recent calls. */
+/** The assumed speed of a deployment without recent calls. */
 export type PerformancePrior = Pick<ExpectedPerformance, 'firstTokenMs' | 'tokensPerSecond'>
 
 export const defaultPrior: PerformancePrior = { firstTokenMs: 1000, tokensPerSecond: 50 }
 
-/** What one node has measured of one deployment, as other nodes read it. */
+/** The measurements of one deployment by one node, as shared with other nodes. */
 export interface NodeStatistics {
-  /** Until when the sums have decayed; ms since 1970. */
+  /** The time to which the sums have decayed, in ms since 1970. */
   at: number
-  /** All calls the node has ever measured, so that readers see how many are new. */
+  /** Total calls measured by the node, from which readers derive the new ones. */
   count: number
   sums: DecayingSums
 }
@@ -42,11 +42,11 @@ const minTokens = 2
 /** The prior weighs as much as this many calls of this many tokens each. */
 const priorWeight = { calls: 5, tokens: 5 * 200 }
 
-/** When an answer is slow: beyond a multiple of the usual wait, and beyond a least time. */
+/** Thresholds of a slow response: a multiple of the usual wait, and a minimum. */
 type SlowLimits = Pick<BreakerConfig, 'slowFactor' | 'slowMinMs'>
 
 const neverSlow: SlowLimits = { slowFactor: Infinity, slowMinMs: Infinity }
-/** A whole answer takes as long as this many tokens before its first one. */
+/** The wait before the first token of a complete response, as a number of tokens. */
 const tokensOfOverhead = 100
 
 export type DeploymentStatistics = ReturnType<typeof createStatistics>
@@ -83,16 +83,16 @@ export function createStatistics (clock: () => number, limits: () => SlowLimits 
   }
 
   return {
-    /** Returns whether it took far longer than this deployment's answers usually do. */
+    /** Returns whether the response took far longer than usual for this deployment. */
     recordAnswer (tokens: number, totalMs: number): boolean {
       const sums = recordCall()
-      // A whole response hides the wait for its first token; subtract what streams have shown it to be.
+      // A complete response hides the wait for its first token; subtract the wait measured on streams.
       const firstMs = sums.firsts > 0 ? sums.firstMs / sums.firsts : 0
       addTokens(sums, tokens, firstMs < totalMs ? totalMs - firstMs : totalMs)
       return wholeWaits.record(totalMs, tokens + tokensOfOverhead, limits())
     },
 
-    /** Returns whether the first token took far longer than this deployment's usually do. */
+    /** Returns whether the first token took far longer than usual for this deployment. */
     recordFirstEvent (firstMs: number): boolean {
       const sums = recordCall()
       sums.firsts++
@@ -111,8 +111,8 @@ export function createStatistics (clock: () => number, limits: () => SlowLimits 
     },
 
     /**
-     * The 90th percentile, in ms, of the time to the first event of a stream (`tokens` null) or to a whole
-     * answer of `tokens` tokens; null while there are too few answers.
+     * The 90th percentile, in ms, of the time to the first event of a stream (`tokens` null) or to a complete
+     * response of `tokens` tokens; null while there are too few responses.
      */
     usualWaitMs (tokens: number | null): number | null {
       const ms = tokens === null ? firstWaits.usualMs() : wholeWaits.usualMs() * (tokens + tokensOfOverhead)
@@ -140,7 +140,7 @@ export function createStatistics (clock: () => number, limits: () => SlowLimits 
       let newCalls = 0
       for (const [node, { at, count, sums: its }] of others) {
         add(sums, its, decayFactor(0, now - at))
-        // Of a node seen for the first time, only the calls still in its sums are new.
+        // For a newly seen node, only the calls still in its sums are new.
         newCalls += Math.max(0, count - (remoteCounts.get(node) ?? count - its.calls))
         remoteCounts.set(node, count)
       }
@@ -148,7 +148,7 @@ export function createStatistics (clock: () => number, limits: () => SlowLimits 
       remote.at = now
       remote.sums = sums
       if (newCalls === 0 || own.count === 0) return
-      // Calls at other nodes age this node's measurements as its own calls do.
+      // Calls of other nodes age this node's measurements like its own calls.
       decay(newCalls)
       isChanged = true
     }
@@ -157,7 +157,7 @@ export function createStatistics (clock: () => number, limits: () => SlowLimits 
 
 const usual = { waits: 64, least: 16, percentile: 0.9, refreshEvery: 8, learnSlowEveryMs: 15_000 }
 
-/** Learns what waits are usual for a deployment: a high percentile of the last ones, per unit of work. */
+/** Learns the usual wait of a deployment: a high percentile of the last ones, per unit of work. */
 function createUsualWait (clock: () => number) {
   let waits: Float64Array | null = null
   let count = 0
@@ -179,17 +179,17 @@ function createUsualWait (clock: () => number) {
   }
 
   return {
-    /** Per unit; Infinity while too few are known. Sorted only when it is asked for. */
+    /** Per unit; Infinity while there are too few waits. Sorted on demand. */
     usualMs,
 
-    /** Records a wait for so many units; returns whether it was slow. */
+    /** Records a wait for a number of units; returns whether it was slow. */
     record (ms: number, units: number, { slowFactor, slowMinMs }: SlowLimits): boolean {
       const isSlow = ms > slowMinMs && ms > slowFactor * usualMs() * units
       if (!isSlow) {
         learn(ms / units)
         return false
       }
-      // What stays slow becomes usual after two minutes, however many answers there are.
+      // Constant slowness becomes usual after two minutes, for any number of responses.
       const now = clock()
       if (Math.abs(now - slowLearnedAt) >= usual.learnSlowEveryMs) {
         slowLearnedAt = now
@@ -204,7 +204,7 @@ function emptySums (): DecayingSums {
   return { calls: 0, failures: 0, firsts: 0, firstMs: 0, tokens: 0, tokenMs: 0 }
 }
 
-/** What is left of a sum after further calls and time. */
+/** Decays a sum by further calls and time. */
 function decayFactor (calls: number, ms: number): number {
   return (calls === 1 ? decayPerCall : decayPerCall ** calls) * 2 ** (-Math.max(0, ms) / halfLife.ms)
 }
