@@ -6,16 +6,16 @@ import type { CompletionRequest } from '../../schemas/openai/completions.ts'
 type AnyRequest = ChatCompletionRequest | CompletionRequest
 type Part = Exclude<ChatMessage['content'], string | null | undefined>[number]
 
-/** What is read of a name, and of each text or file at the beginning of a conversation, in UTF-16 units. */
+/** Most UTF-16 units read of a name, and of each text or file at the beginning of a conversation. */
 const maxNameChars = 200
 const maxTextChars = 2000
 const maxFileChars = 256
 const maxTokens = 500
-/** Parts of messages that are read at most. */
+/** Most message parts that are read. */
 const maxParts = 32
 
 /**
- * The client's own name of the conversation: `prompt_cache_key`, else `fromHeader`; null if there is neither.
+ * The client's name of the conversation: `prompt_cache_key`, else `fromHeader`, else null.
  */
 function conversationName (request: AnyRequest, fromHeader: string | null): string | null {
   const own: unknown = Reflect.get(request, 'prompt_cache_key')
@@ -23,8 +23,8 @@ function conversationName (request: AnyRequest, fromHeader: string | null): stri
 }
 
 /**
- * Identifies a conversation of an API key, alike on every node and for every turn: by its name, else by a
- * digest of what all turns begin with, the messages up to the first one of the user.
+ * Identifies a conversation of an API key, equally on every node and in every turn: by its name, else by a
+ * digest of the messages up to the first one of the user, with which all turns begin.
  */
 export function conversationId (key: string, request: AnyRequest, fromHeader: string | null): string {
   const name = conversationName(request, fromHeader)
@@ -36,8 +36,8 @@ export function conversationId (key: string, request: AnyRequest, fromHeader: st
 }
 
 /**
- * What stands for a conversation's name at a provider: 32 hexadecimal digits, which fit into a header and
- * differ between API keys; null for a conversation without a name.
+ * The name of a conversation for a provider: 32 hexadecimal digits, which fit into a header and differ
+ * between API keys; null for a conversation without a name.
  */
 export function conversationHint (
   key: string, request: AnyRequest, fromHeader: string | null
@@ -50,7 +50,7 @@ function addBeginning (digest: Digest, messages: readonly ChatMessage[]): void {
   let parts = 0
   for (const { role, content } of messages) {
     if (role !== 'system' && role !== 'developer' && role !== 'user') continue
-    // The same for a text as content or as its only part: clients change that to mark it for caching.
+    // Equal for text content and a single text part: clients switch between them to mark text for caching.
     if (typeof content === 'string') digest.addText(content)
     else if (Array.isArray(content)) for (const part of content.slice(0, maxParts)) addPart(digest, part)
     parts += Array.isArray(content) ? content.length : 1
@@ -66,7 +66,7 @@ function addPart (digest: Digest, part: Part): void {
   else if (part.type === 'file') digest.addFile(part.file.file_data ?? part.file.file_id ?? '')
 }
 
-/** A longer prompt continues a shorter one, so the length does not count. */
+/** A longer prompt continues a shorter one, so the length is ignored. */
 function addPrompt (digest: Digest, prompt: CompletionRequest['prompt']): void {
   const first = Array.isArray(prompt) && typeof prompt[0] !== 'number' ? prompt[0] : prompt
   const text = Array.isArray(first) ? first.slice(0, maxTokens).join(' ') : String(first)
@@ -83,7 +83,7 @@ class Digest {
     this.#addLength(text)
   }
 
-  /** Files of one kind begin alike, so the end is read too. */
+  /** Files of one kind begin alike, so their end is read too. */
   addFile (data: string): void {
     this.addRange(data, 0, maxFileChars)
     this.addRange(data, Math.max(maxFileChars, data.length - maxFileChars), data.length)

@@ -1,6 +1,6 @@
 /**
- * A value as a field of CSV (RFC 4180). Text that a spreadsheet would run as a formula gets an apostrophe in
- * front, also after a tab or line break, which spreadsheets ignore; numbers stay what they are.
+ * A value as a CSV field (RFC 4180). Text that a spreadsheet would run as a formula is prefixed by an
+ * apostrophe, also after a leading tab or line break, which spreadsheets ignore; numbers are unchanged.
  */
 export function csvField (value: string | number | null, isNumber = typeof value === 'number'): string {
   const text = String(value ?? '')

@@ -1,6 +1,6 @@
 import { shownText } from './shown-text.ts'
 
-/** The body of every error answer. Source: OpenAI specification, schema `ErrorResponse`. */
+/** The body of every error response. Source: OpenAI specification, schema `ErrorResponse`. */
 export interface ErrorBody {
   error: { message: string, type: string, param: string | null, code: string | null }
 }
@@ -12,9 +12,9 @@ interface Details {
   cause?: unknown
 }
 
-/** Messages may quote what a client or a provider has sent. */
+/** Longest text of a message, which may quote a client or a provider. */
 const maxMessageLength = 4_000
-/** Of what a client calls a model or a field, in messages. */
+/** Longest quoted name of a model or field. */
 const maxShownName = 256
 
 /** An error response: HTTP status with OpenAI's `type`, `param` and `code`. */
@@ -35,7 +35,7 @@ export class GatewayError extends Error {
     this.headers = details.headers ?? {}
   }
 
-  /** The same error with the name that the client knows for the field. */
+  /** The same error with the client's name for the field. */
   withParam (param: string, message: string): GatewayError {
     const { status, type, code, headers, cause } = this
     return new GatewayError(status, type, message, { param, code, headers, cause })
@@ -45,7 +45,7 @@ export class GatewayError extends Error {
     return { error: { message: this.message, type: this.type, param: this.param, code: this.code } }
   }
 
-  /** 400: the request itself is wrong. */
+  /** 400: the request is invalid. */
   static invalidRequest (message: string, details: Details = {}): GatewayError {
     return new GatewayError(400, 'invalid_request_error', message, details)
   }
@@ -55,7 +55,7 @@ export class GatewayError extends Error {
     return GatewayError.invalidRequest(`Invalid '${param}': ${why}.`, { param, code: 'invalid_value', cause })
   }
 
-  /** 400: a field, or what it asks for, cannot be honoured; `why` is a sentence. */
+  /** 400: a field or its value is not supported; `why` is a sentence. */
   static unsupportedParameter (param: string, why: string): GatewayError {
     return GatewayError.invalidRequest(why, { param, code: 'unsupported_parameter' })
   }
@@ -85,14 +85,14 @@ export class GatewayError extends Error {
     return new GatewayError(503, 'service_unavailable_error', message, { code, headers, cause })
   }
 
-  /** 502 or 504: the provider failed or did not answer in time. */
+  /** 502 or 504: the provider failed or did not respond in time. */
   static badGateway (message: string, details: Details & { status?: number } = {}): GatewayError {
     return new GatewayError(details.status ?? 502, 'server_error', message, details)
   }
 
   /**
-   * 504: the deadline of the request has passed. OpenAI's SDKs do not repeat it, because its answer may have
-   * been paid for.
+   * 504: the deadline of the request has passed. OpenAI's SDKs do not repeat it, because it may have been
+   * charged.
    */
   static deadlineExceeded (limitMs: number): GatewayError {
     const message = `The request was not answered within its deadline of ${limitMs} ms.`
@@ -100,7 +100,7 @@ export class GatewayError extends Error {
     return new GatewayError(504, 'server_error', message, { code: 'deadline_exceeded', headers })
   }
 
-  /** 504: a stream was ended, although events were still coming. */
+  /** 504: a stream was ended at its deadline. */
   static streamDeadlineExceeded (limitMs: number): GatewayError {
     const message = `The stream was still running at its deadline of ${limitMs} ms, and was ended.`
     return new GatewayError(504, 'server_error', message, { code: 'deadline_exceeded' })
@@ -112,7 +112,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** What failed at the provider, independent of its wording. */
+/** The kind of a provider's failure, independent of its wording. */
 export type UpstreamErrorKind =
   'bad_request' | 'not_found' | 'moderated' | 'too_large' | 'auth' | 'quota' | 'rate' | 'overloaded' |
   'timeout' | 'network' | 'bad_reply' | 'aborted'
@@ -123,9 +123,9 @@ export type Sent = 'no' | 'maybe' | 'yes'
 interface UpstreamDetails {
   status?: number
   retryAfterMs?: number
-  /** False: the provider says that a retry would fail. Absent: it does not say. */
+  /** False if the provider reports that a retry would fail; absent if it does not say. */
   shouldRetry?: boolean
-  /** A time limit of the gateway ended the call, on which the provider may have worked all along. */
+  /** A time limit of the gateway ended the call, while the provider may have been working on it. */
   ranOut?: boolean
   /** A wait of `retryAfterMs` did not help. */
   hasWaited?: boolean

@@ -1,14 +1,14 @@
 const pattern = /^(\d{4}-\d\d-\d\d)(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/
 
 /**
- * Parses an ISO 8601 time with its zone, or a date, which stands for midnight UTC. Returns milliseconds since
+ * Parses an ISO 8601 time with its zone, or a date, which means midnight UTC. Returns milliseconds since
  * 1970. Throws RangeError for everything else, e.g. February 30.
  */
 export function readIsoTime (text: string): number {
   const [, date = ''] = pattern.exec(text) ?? []
   const day = Date.parse(`${date}T00:00Z`)
   const at = Date.parse(text)
-  // Date.parse may read February 30 as March 2, which the formatted date shows.
+  // Date.parse may read February 30 as March 2; formatting the date reveals it.
   if (date === '' || Number.isNaN(day) || Number.isNaN(at) || isoTime(day).slice(0, 10) !== date) {
     const examples = 'a date such as 2026-11-21 or a time such as 2026-11-21T07:30:00Z'
     throw new RangeError(`expected ${examples}, got '${text.slice(0, 80)}'`)

@@ -40,7 +40,7 @@ export class JsonText {
     return new JsonText(Buffer.from(JSON.stringify(value)), value)
   }
 
-  /** The same without some members of the outermost object. */
+  /** The same without some members of the top-level object. */
   without (keys: readonly string[]): JsonText {
     const { value } = this
     if (!isObject(value) || !keys.some(key => Object.hasOwn(value, key))) return this
@@ -70,7 +70,7 @@ function parsed (bytes: Buffer): unknown {
 /** A JSON object whose members are not validated. */
 export type JsonObject = Record<string, unknown>
 
-/** A member by a name from outside, where `constructor` and the like are names as any other. */
+/** A member by an external name, for which `constructor` and the like are ordinary names. */
 export function ownMember<Value> (object: Readonly<Record<string, Value>>, name: string): Value | undefined {
   return Object.hasOwn(object, name) ? object[name] : undefined
 }
@@ -85,7 +85,7 @@ export function isText (value: unknown): value is string {
   return typeof value === 'string' && value !== ''
 }
 
-/** The object with other members, undefined: without; the same object when it has them already. */
+/** The object with members replaced, or removed if undefined; the same object if nothing changes. */
 export function withMembers (body: JsonObject, members: JsonObject): JsonObject {
   for (const name in members) {
     const value = members[name]

@@ -1,6 +1,6 @@
 import type { LimitSet } from '../../schemas/admin/shared.ts'
 
-/** The limits of a key or an account, positive integers; null: no limit. */
+/** The limits of a key or an account, positive integers; null for no limit. */
 export interface Limits {
   readonly requestsPerMinute: number | null
   /** Prompt and completion tokens together. */
@@ -18,10 +18,10 @@ export interface ScopedLimits extends Limits { readonly scope: string }
 export const limitKinds = ['requests', 'tokens', 'concurrent'] as const
 export type LimitKind = typeof limitKinds[number]
 
-/** The greatest limit that can be set. */
+/** The largest possible limit. */
 export const maxLimit = 1_000_000_000
 
-/** Returns the limit of one kind; null: no limit. */
+/** Returns the limit of one kind, or null. */
 export function limitOfKind (limits: Limits, kind: LimitKind): number | null {
   if (kind === 'requests') return limits.requestsPerMinute
   return kind === 'tokens' ? limits.tokensPerMinute : limits.concurrentRequests

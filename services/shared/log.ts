@@ -5,7 +5,7 @@ export interface Log {
   error (details: object, message: string): void
 }
 
-/** For callers without a log: Node's own warnings. */
+/** For callers without a log: Node's warnings. */
 export const processWarnings: Log = {
   info: () => {},
   warn: (_details, message) => process.emitWarning(message),

@@ -1,13 +1,13 @@
 const nanoDecimals = 9
 
-/** Digits, plain or in groups of three, and decimals. `0,500` has no groups: its comma is a decimal one. */
+/** Digits, plain or in groups of three, and decimals. `0,500` has no groups: its comma is a decimal comma. */
 const amount = /^(-?)(\d{1,20}|[1-9]\d{0,2}(?:,\d{3}){1,5})(?:\.(\d{1,30}))?$/
 
 /**
  * Converts US dollars to integer nano-USD without rounding. The one rule for amounts in the console, the API,
  * the CLI, gateway.yaml and the environment: `12.50`, `1250` or `1,250.00`, with `-` in front if below zero.
  * A comma only separates groups of three digits. A number counts as the decimal that JavaScript prints.
- * Throws RangeError, which says what to write instead, for any other text, for more than 9 decimals, and
+ * Throws RangeError, which suggests the right form, for any other text, for more than 9 decimals, and
  * beyond ±$9,007,199.254740991.
  */
 export function nanoFromUsd (usd: string | number): number {
@@ -32,7 +32,7 @@ function tooManyDecimals (text: string): RangeError {
   return new RangeError(`expected at most ${nanoDecimals} decimals, got ${text.slice(0, 80)}`)
 }
 
-/** If the comma is a decimal one, as in `1.000,50`, the message has the amount as it has to be written. */
+/** For a decimal comma, as in `1.000,50`, the message has the right form of the amount. */
 function notAnAmount (text: string): RangeError {
   const [, whole, fraction] = /^(-?\d{1,3}(?:\.\d{3}){0,5}|-?\d{1,20}),(\d{1,9})$/.exec(text) ?? []
   const correction = whole === undefined ? '' : `: write ${whole.replaceAll('.', '')}.${fraction}`
@@ -78,8 +78,8 @@ export function decimalText (integer: number, decimals: number): string {
 }
 
 /**
- * Rounds pico-USD up to nano-USD. Beyond the safe integers it returns their largest: only a wrong number of a
- * provider costs so much, and the ledger charges no more than the hold.
+ * Rounds pico-USD up to nano-USD, at most to the largest safe integer: only a wrong number of a provider
+ * costs so much, and the ledger charges no more than the hold.
  */
 export function nanoFromPico (pico: number): number {
   return Math.min(Math.ceil(pico / 1000), Number.MAX_SAFE_INTEGER)

@@ -4,13 +4,13 @@ import { shownText } from './shown-text.ts'
 /** Longer texts are cut before they are searched. */
 const maxSearched = 4_000
 const maxWords = 500
-/** Longer quotations are left out. */
+/** Longer quotations are omitted. */
 const maxQuoted = 80
 
 /**
- * A text of a provider without what is the operator's: keys, tokens, addresses of servers, e-mail addresses,
- * and ids of organizations and projects. At most `maxLength` UTF-16 units and an ellipsis,
- * valid Unicode in one line. It is a filter of known forms: what looks like ordinary text passes.
+ * A provider's text without the operator's secrets: keys, tokens, addresses of servers, e-mail addresses, and
+ * ids of organizations and projects. At most `maxLength` UTF-16 units and an ellipsis, valid Unicode in one
+ * line. It filters typical forms; a secret that looks like ordinary text passes.
  */
 export function redacted (text: string, maxLength: number): string {
   let clean = searched(text).toWellFormed().replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ').trim()
@@ -18,12 +18,12 @@ export function redacted (text: string, maxLength: number): string {
   return shownText(clean, maxLength)
 }
 
-/** The last text and its words: a failure is written to several places. */
+/** The last text and its result, because a failure is written to several places. */
 let latest = { text: '', words: '' }
 
 /**
- * What a provider said, for operators: redacted, and without long quotations, which may repeat the prompt.
- * Servers that run pydantic repeat the refused `input`.
+ * A provider's message for operators: redacted, and without long quotations, which may repeat the prompt.
+ * Servers with pydantic repeat the rejected `input`.
  */
 export function providerWords ({ message }: Pick<UpstreamError, 'message'>): string {
   const text = searched(message)
@@ -34,7 +34,7 @@ export function providerWords ({ message }: Pick<UpstreamError, 'message'>): str
   return words
 }
 
-/** The part of a text that is looked at, without a last word that is cut in two: it is not recognized. */
+/** The searched part of a text, without a last word that is cut in two and would not be recognized. */
 function searched (text: string): string {
   if (text.length <= maxSearched) return text
   let end = maxSearched
@@ -42,11 +42,11 @@ function searched (text: string): string {
   return text.slice(0, end)
 }
 
-/** How each quotation mark ends, also in JSON inside of JSON, where backslashes stand before it. */
+/** The end of each quotation mark, also in nested JSON, where backslashes precede it. */
 const closing: ReadonlyMap<string, string> = new Map([['"', '"'], ["'", "'"], ['`', '`'], ['“', '”'], ['«', '»'], ['「', '」']])
 const mark = /(\\*)(["'`“”«»「」])/g
 
-/** Puts an ellipsis in place of each long quotation, one without an end included; in linear time. */
+/** Replaces each long quotation by an ellipsis, even without its end, in linear time. */
 function withoutQuotations (text: string): string {
   let result = ''
   let from = 0
@@ -69,12 +69,12 @@ function withoutQuotations (text: string): string {
   return isCut ? `${result}${text.slice(from, opened?.at)}…` : result + text.slice(from)
 }
 
-/** Outside of JSON, an even number of backslashes is a text of its own. */
+/** Outside JSON, an even number of backslashes is literal text. */
 const isSameLevel = (one: number, other: number): boolean => one === other || (other === 0 && one % 2 === 0)
 /** An apostrophe has one beside it. */
 const isLetter = (text: string): boolean => /[\p{L}\p{N}]/u.test(text)
 
-/** An error as the log may have it: a provider's, or one behind it, with redacted words, or without any. */
+/** An error for the log: a provider's error, or its cause, with its message redacted or removed. */
 export function loggable (error: Error, keepsWords: boolean): Error {
   const { cause } = error
   if (!(error instanceof UpstreamError)) {
@@ -82,13 +82,13 @@ export function loggable (error: Error, keepsWords: boolean): Error {
   }
   const { kind, sent, details: { status, code } } = error
   const words = keepsWords ? providerWords(error) : 'A call of a provider failed.'
-  // Other causes quote the answer.
+  // Other causes quote the response.
   const isOfConnection = kind === 'network' || kind === 'timeout'
   const details = { status, code: plainCode(code) }
   return new UpstreamError(kind, sent, words, isOfConnection ? { ...details, cause: bare(cause) } : details)
 }
 
-/** An error without what a parser adds to it: the bytes that it could not read. */
+/** An error without the unreadable bytes that a parser adds to it. */
 function bare (error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const { name, message, stack } = error
@@ -109,7 +109,7 @@ export function plainCode (code: string | null | undefined): string | null {
 const secret = '[redacted]'
 const server = '[server]'
 
-/** Sites whose pages explain errors: addresses there say nothing about the operator. */
+/** Sites whose pages explain errors: their addresses reveal nothing about the operator. */
 const publicSites = new RegExp(`^(?:[\\w-]+\\.)*(?:${(
   'openai.com anthropic.com claude.com google.com google.dev aka.ms microsoft.com mistral.ai groq.com together.ai openrouter.ai ' +
   'x.ai deepseek.com fireworks.ai cerebras.ai perplexity.ai nvidia.com huggingface.co moonshot.ai ' +
@@ -154,7 +154,7 @@ const rules: readonly [RegExp, (found: string, ...groups: string[]) => string][]
     () => server],
   [/\b[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,8}\.[a-z]{2,24}:\d{2,5}\b/gi, () => server],
   [/\b[\w-]{1,63}\.(?:openai\.azure|cognitiveservices\.azure|services\.ai\.azure|azure-api)\.(?:com|net)\b/gi, () => server],
-  // Any other long run of letters and digits, save ids of what the client has sent or received.
+  // Any other long run of letters and digits, except ids that the client has sent or received.
   [/(?:\b(?:call|toolu|chatcmpl(?:-tool)?|cmpl|req|resp|msg|rs|fc|file|gen)[-_])?[A-Za-z0-9]{24,}/g, found =>
     /[-_]/.test(found) || !hasDigit(found) || !/[A-Za-z]/.test(found) ? found : secret]
 ]

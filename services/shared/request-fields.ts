@@ -4,9 +4,9 @@ import { isObject, type JsonObject } from './json.ts'
 
 /** A request field that the gateway's schemas do not list; it passes through to the provider. */
 export interface ExtraField {
-  /** From the outermost object, e.g. `['options', 'num_predict']`. */
+  /** From the top level, e.g. `['options', 'num_predict']`. */
   path: readonly string[]
-  /** Its own name, folded. */
+  /** Its folded name. */
   name: string
   value: unknown
 }
@@ -14,14 +14,14 @@ export interface ExtraField {
 const listed: ReadonlySet<string> =
   new Set([...Object.keys(ChatCompletionRequest.properties), ...Object.keys(CompletionRequest.properties)])
 
-/** Objects whose members some server reads as if they stood at the top level. Folded. */
+/** Objects whose members some servers read as if they were at the top level. Folded. */
 const containers: ReadonlySet<string> = new Set([
-  // OpenAI's SDK flattens `extra_body` before it sends; LiteLLM and Google's endpoint read it as it is.
+  // OpenAI's SDK flattens `extra_body` before sending; LiteLLM and Google's endpoint read it unflattened.
   'extrabody', 'google',
   // Ollama, TGI, NVIDIA NIM, Cerebras, Gemini, SGLang and Hugging Face.
   'options', 'parameters', 'nvext', 'modelparameters', 'generationconfig', 'samplingparams', 'modelkwargs'
 ])
-/** Objects with the settings of a model's thoughts. */
+/** Objects with the settings of a model's reasoning. */
 const thoughtContainers: ReadonlySet<string> = new Set(['reasoning', 'thinking', 'thinkingconfig'])
 
 const maxNesting = 3
@@ -49,12 +49,12 @@ function collect (found: ExtraField[], path: readonly string[], value: unknown):
   for (const [key, inner] of Object.entries(value)) collect(found, [...path, key], inner)
 }
 
-/** Whether a field is a setting of a model's thoughts, such as `reasoning.max_tokens`. */
+/** Whether a field is a setting of a model's reasoning, such as `reasoning.max_tokens`. */
 export function isAboutThoughts ({ path }: ExtraField): boolean {
   return path.length > 1 && thoughtContainers.has(foldName(path.at(-2) ?? ''))
 }
 
-/** The listed field that a server which ignores case takes this one for; null if there is none. */
+/** The listed field that a server that ignores case reads instead of this one, or null. */
 export function misspelledField ({ path }: ExtraField): string | null {
   const [name = ''] = path
   const lower = name.toUpperCase().toLowerCase()
@@ -71,7 +71,7 @@ export function withMember (
 }
 
 /**
- * Names by which servers take the most tokens of an answer, folded. Read in November 2026: llama.cpp
+ * Names of the output limit of servers, folded. Read in November 2026: llama.cpp
  * `server-schema.cpp` (`n_predict` counts before `max_completion_tokens`, that before `max_tokens`), vLLM and
  * SGLang `protocol.py`, Ollama `openai.go`, TGI and NeMo (`max_new_tokens`, `tokens_to_generate`), Gemini and
  * OpenAI's Responses (`max_output_tokens`), Anthropic's first API (`max_tokens_to_sample`), Llama on Bedrock
@@ -82,12 +82,12 @@ const limitNames: ReadonlySet<string> = new Set([
   'maxtokenstosample', 'tokenstogenerate', 'maxgenlen', 'maxlength'
 ])
 
-/** The fewest tokens of an answer: vLLM, Cerebras, TGI, Transformers. */
+/** The minimum of output tokens: vLLM, Cerebras, TGI, Transformers. */
 const minimumNames: ReadonlySet<string> = new Set([
   'mintokens', 'mincompletiontokens', 'minnewtokens', 'minoutputtokens', 'minlength'
 ])
 
-/** The most tokens of thoughts: vLLM, llama.cpp, DashScope, NVIDIA NIM, Gemini, Anthropic, OpenRouter. */
+/** The limit of reasoning tokens: vLLM, llama.cpp, DashScope, NVIDIA NIM, Gemini, Anthropic, OpenRouter. */
 const budgetNames: ReadonlySet<string> = new Set([
   'thinkingtokenbudget', 'reasoningbudgettokens', 'reasoningbudget', 'thinkingbudgettokens', 'thinkingbudget',
   'maxthinkingtokens', 'maxreasoningtokens', 'budgettokens'
@@ -95,7 +95,7 @@ const budgetNames: ReadonlySet<string> = new Set([
 
 type TextRequest = ChatCompletionRequest | CompletionRequest
 
-/** What a field says of the length of an answer; null: nothing. */
+/** The effect of a field on the length of a response, or null. */
 export function lengthRole (field: ExtraField): 'limit' | 'minimum' | 'budget' | null {
   const { name } = field
   if (budgetNames.has(name)) return 'budget'
@@ -103,14 +103,14 @@ export function lengthRole (field: ExtraField): 'limit' | 'minimum' | 'budget' |
   return minimumNames.has(name) ? 'minimum' : null
 }
 
-/** How many prompts a request has; an empty list counts as one, because servers answer it. */
+/** The number of prompts of a request; an empty list counts as one, because servers respond to it. */
 export function promptsOf (request: TextRequest): number {
   if ('messages' in request) return 1
   const { prompt } = request
   return Array.isArray(prompt) && typeof prompt[0] !== 'number' ? Math.max(1, prompt.length) : 1
 }
 
-/** The least of all the output limits that the client has set, in tokens; null if there is none. */
+/** The least output limit that the client has set, in tokens, or null. */
 export function outputLimitOf (request: TextRequest): number | null {
   // A legacy completion has no `max_completion_tokens`, but llama.cpp reads it there too.
   const fields: { max_tokens?: unknown, max_completion_tokens?: unknown } = request
@@ -125,7 +125,7 @@ function limitIn (value: unknown): number {
   return typeof value === 'number' && value >= 0 ? value : Infinity
 }
 
-/** The output limit to send: the least of the client's and the gateway's; null: none. */
+/** The output limit to send: the least of the client's and the gateway's, or null. */
 export function effectiveLimit (
   { body, outputLimit }: { body: TextRequest, outputLimit: number | null }
 ): number | null {

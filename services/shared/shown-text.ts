@@ -1,6 +1,6 @@
 /**
- * A name or text of any kind, as messages, log lines and labels show it: well-formed Unicode of at most
- * `maxLength` UTF-16 units and an ellipsis. A pair of surrogates is never cut in two.
+ * Shortens a name or text for messages, log lines and labels: well-formed Unicode of at most `maxLength`
+ * UTF-16 units and an ellipsis. A pair of surrogates is never cut in two.
  */
 export function shownText (text: string, maxLength: number): string {
   if (text.length <= maxLength) return text.isWellFormed() ? text : text.toWellFormed()
@@ -11,9 +11,9 @@ export function shownText (text: string, maxLength: number): string {
 /** Longer names are cut in headers; no model has such a name. */
 const maxHeaderLength = 1_024
 
-/** Text as a header may carry it: what is not printable ASCII is percent-encoded, and what is long is cut. */
+/** Text for a header: percent-encoded where it is not printable ASCII, and shortened. */
 export function headerText (value: string): string {
   const text = shownText(value, maxHeaderLength)
-  // Nearly all names are, and a test alone takes half as long.
+  // Nearly all names need no encoding, and the test takes half as long.
   return /^[\x20-\x7e]*$/.test(text) ? text : text.replace(/[^\x20-\x7e]+/g, encodeURIComponent)
 }

@@ -4,8 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export interface ActiveMember { slot: number }
 
 /**
- * A set for members that come and go with every request. Not a `Set`: V8 links each table that a set outgrows
- * to the next one, which keeps all former members alive until a full garbage collection.
+ * A set for members that come and go with every request. Not a `Set`: when a set grows, V8 links its old
+ * table to the new one, which keeps all former members alive until a full garbage collection.
  */
 export class ActiveSet<Member extends ActiveMember> {
   readonly #members: Member[] = []
@@ -36,7 +36,7 @@ export class ActiveSet<Member extends ActiveMember> {
 /** Timers as a dependency, so that tests can simulate time. */
 export interface Timers {
   /**
-   * Calls `work` once after `delayMs`, for 0 in the next turn of the event loop. Returns a function that
+   * Calls `work` once after `delayMs`; for 0, in the next turn of the event loop. Returns a function that
    * cancels the call.
    */
   after (delayMs: number, work: () => void): () => void
@@ -44,7 +44,7 @@ export interface Timers {
   inBackground (delayMs: number, work: () => void): () => void
 }
 
-/** Node's own timers. */
+/** Node's timers. */
 export const realTimers: Timers = {
   after (delayMs, work) {
     if (delayMs === 0) {
@@ -61,14 +61,13 @@ export const realTimers: Timers = {
   }
 }
 
-/** How long work runs at a stretch before the event loop has its turn. */
+/** Longest run of work before it yields to the event loop. */
 const togetherMs = 5
 let waiting: (() => void)[] = []
 
 /**
- * Calls `work` at the end of this turn of the event loop, after everything else that came in with it. So a
- * step runs for one request after the other, and its code is loaded into the processor's caches once for all;
- * docs/performance.md has the figures.
+ * Calls `work` at the end of this turn of the event loop, after its other events. A step then runs for one
+ * request after the other, with its code in the processor's caches; docs/performance.md has the figures.
  */
 export function atEndOfTurn (work: () => void): void {
   if (waiting.push(work) === 1) setImmediate(runTogether)
@@ -85,7 +84,7 @@ function runTogether (): void {
   }
 }
 
-/** How often a null interval is read again. */
+/** Interval at which a null interval is read again. */
 const idleMs = 5000
 
 interface PeriodicOptions {
@@ -96,13 +95,13 @@ interface PeriodicOptions {
 
 /** Periodic work. */
 export interface Periodic {
-  /** Starts no further run; resolves when the current one has ended. */
+  /** Stops further runs; resolves when the current one has ended. */
   stop (): Promise<void>
 }
 
 /**
- * Repeats `work`, each time `intervalMs` after the last run has ended; a null interval is read again later.
- * `onError` receives what it throws. Does not keep the process alive.
+ * Repeats `work`, each time `intervalMs` after the end of the last run; a null interval is read again later.
+ * `onError` receives its errors. Does not keep the process alive.
  */
 export function periodically (
   intervalMs: () => number | null,
@@ -133,8 +132,8 @@ export function periodically (
 }
 
 /**
- * Calls `work` until it succeeds. After each failure, `pauseMs` returns how long to wait before the next
- * attempt; if it throws, so does `retry`. `attempts` counts from 1.
+ * Calls `work` until it succeeds. After each failure, `pauseMs` returns the wait before the next attempt; if
+ * it throws, so does `retry`. `attempts` counts from 1.
  */
 export async function retry<T> (
   work: () => T | Promise<T>, pauseMs: (error: unknown, attempts: number) => number
@@ -182,7 +181,7 @@ export class Deadlines {
     this.#watched.delete(watched)
   }
 
-  /** How many calls are being watched; zero when nothing has leaked. */
+  /** Number of watched calls; zero when idle, unless there is a leak. */
   get size (): number {
     return this.#watched.size
   }
