@@ -6,24 +6,24 @@ import type { Candidate } from './candidates.ts'
 import { blameOf, isAnyKeys, isMissingModel } from './classify-failure.ts'
 import { afterWork, recordCall, recordCallFailure, type RequestRecord } from './request-record.ts'
 
-/** One call of a candidate that has answered: the whole answer, or the beginning of a stream. */
+/** A successful call of a candidate: its complete response, or the beginning of a stream. */
 export interface Attempt<C extends Candidate, Answer> {
   candidate: C
   response: Answer
-  /** When the answer began, on the clock of `performance.now()`. */
+  /** When the response began, on the clock of `performance.now()`. */
   firstAtMs: number
   permit: Permit
 }
 
-/** How to call a candidate, and how to read from its answer what the statistics need. */
+/** How to call a candidate, and how to count the tokens of its response for the statistics. */
 export interface Call<C extends Candidate, Answer> {
-  /** Resolves with the whole answer, or when a stream has begun. Throws UpstreamError. */
+  /** Resolves with the complete response, or when a stream has begun. Throws UpstreamError. */
   call (candidate: C, signal: AbortSignal): Promise<Answer>
-  /** Tokens of a whole answer; null for a stream, which goes on. */
+  /** Tokens of a complete response; null for a stream, which continues. */
   tokensOf (response: Answer): number | null
 }
 
-/** For which request a candidate is called. */
+/** The request for which a candidate is called. */
 export interface Caller {
   /** Deployments that have failed for this request: each failure of a request counts once. */
   failed: Set<Deployment>
@@ -31,14 +31,14 @@ export interface Caller {
   record: RequestRecord
 }
 
-/** How long other candidates are preferred after a 429 without a retry-after. */
+/** Time for which other candidates are preferred after a 429 without a retry-after. */
 const defaultPauseMs = 1000
-/** How long, if a provider does not serve the model. */
+/** The same, if a provider does not serve the model. */
 const restMs = 300_000
 
 /**
- * Calls a candidate by a permit of its circuit breaker, which it gives back, and records the outcome in the
- * record and in the candidate's health. Throws UpstreamError.
+ * Calls a candidate with a permit of its circuit breaker, which this ends, and records the outcome in the
+ * request record and in the candidate's health. Throws UpstreamError.
  */
 export async function attempt<C extends Candidate, Answer> (
   candidate: C, permit: Permit, signal: AbortSignal, { call, tokensOf }: Call<C, Answer>, caller: Caller
@@ -66,7 +66,7 @@ export async function attempt<C extends Candidate, Answer> (
   }
 }
 
-/** Records how a stream went on after it had begun: broken off, or with so many tokens. */
+/** Records the end of a stream that had begun: its failure, or its number of tokens. */
 export function recordStreamEnd (
   { candidate: { health }, firstAtMs, permit }: Attempt<Candidate, unknown>, tokens: number | 'broken'
 ): void {
@@ -97,7 +97,7 @@ function recordFailure (health: Deployment, permit: Permit, error: unknown, { fa
   breaker.failed(permit, nowMs, { isAnyKeys: isAnyKeys(error), isRepeated })
 }
 
-/** Counts the calls of one request at their deployments until they fail, or the request ends. */
+/** Counts the calls of one request at their deployments until they fail or the request ends. */
 export class CallCounts {
   readonly #counted: Deployment[] = []
 
@@ -108,7 +108,7 @@ export class CallCounts {
 
   failed (health: Deployment): void {
     const at = this.#counted.indexOf(health)
-    // A call beside the one that answered may fail after the request has ended.
+    // A hedged call may fail after the request has ended.
     if (at === -1) return
     this.#counted.splice(at, 1)
     health.calls--
@@ -120,9 +120,9 @@ export class CallCounts {
 }
 
 interface DrainsOptions {
-  /** What a closing gateway aborts when it has waited long enough. */
+  /** Calls that a closing gateway aborts at its time limit. */
   running: ActiveSet<CallAbort>
-  /** How long each may go on, if the operator's deadline for its request is not later. */
+  /** Time limit of each call, unless the operator's deadline for its request is later. */
   minMs?: number
 }
 
@@ -134,14 +134,14 @@ class CallAbort extends AbortController implements ActiveMember {
 export type AbandonedCalls = ReturnType<typeof createAbandonedCalls>
 
 /**
- * Lets calls for a whole answer go on when their client has left or its deadline has passed: providers finish
- * and charge for such a call even if its connection is closed, and only the answer says how much. All of them
- * go on: each has its hold, and counts as a request of its key until it ends.
+ * Lets calls without a stream continue when their client has left or its deadline has passed: providers
+ * finish and charge for such a call even if its connection is closed, and only the response reports the
+ * usage. Each keeps its hold and counts as a request of its key until it ends.
  */
 export function createAbandonedCalls ({ running, minMs = 60_000 }: DrainsOptions) {
   let count = 0
 
-  /** Returns what ends the drain. */
+  /** Returns the function that ends the drain. */
   function begin (calls: CallAbort, dueMs: number): () => void {
     count++
     running.add(calls)
@@ -154,12 +154,12 @@ export function createAbandonedCalls ({ running, minMs = 60_000 }: DrainsOptions
   }
 
   return {
-    /** Calls that go on without their client. */
+    /** Calls that continue without their client. */
     get count () { return count },
 
     /**
-     * Runs `work`, which passes its signal to providers. When `signal` aborts, throws at once; the work goes
-     * on until `dueMs` on the clock of `performance.now()`, unless the gateway closes.
+     * Runs `work`, which passes its signal to providers. When `signal` aborts, throws at once; the work
+     * continues until `dueMs` on the clock of `performance.now()`, unless the gateway closes.
      */
     run (
       signal: AbortSignal, dueMs: number, work: (signal: AbortSignal) => Promise<void>
@@ -194,18 +194,18 @@ export function isAbandoned ({ aborted, reason }: AbortSignal): boolean {
   return aborted && (!(reason instanceof GatewayError) || reason.code === 'deadline_exceeded')
 }
 
-/** Calls `work` when a response is closed: at once if its client left while something else was awaited. */
+/** Calls `work` when a response is closed, or at once if its client has already left. */
 export function whenClosed (response: ServerResponse, work: () => void): void {
   if (response.closed) work()
   else response.on('close', work)
 }
 
-/** Calls `work` when a response is closed and no use case works on its request any more. */
+/** Calls `work` when a response is closed and no use case works on its request anymore. */
 export function whenOver (response: ServerResponse, record: RequestRecord, work: () => void): void {
   whenClosed(response, () => afterWork(record, work))
 }
 
-/** Why a signal aborts when its client disconnects. */
+/** The reason of a signal that aborts because its client has disconnected. */
 export function clientLeft (): UpstreamError {
   return new UpstreamError('aborted', 'maybe', 'The client has left.')
 }

@@ -12,14 +12,14 @@ export type Kind = keyof typeof parts
 /** A provider that serves a kind of model. */
 export type ProviderOf<K extends Kind> = Provider & Required<Pick<Provider, typeof parts[K]>>
 
-/** A deployment that may answer a request. */
+/** A deployment that may serve a request. */
 export interface Candidate<P extends Provider = Provider> {
   model: ModelConfig
   deployment: DeploymentConfig
   provider: P
-  /** What it costs there; null: it cannot be sold. */
+  /** Its price; null if it cannot be sold. */
   price: Price | null
-  /** What the operator pays there; null: not known. */
+  /** The operator's cost; null if unknown. */
   cost: Price | null
   /** Its circuit breaker and its statistics. */
   health: Deployment
@@ -32,32 +32,33 @@ export interface Catalogue {
   deployments: Pick<Deployments, 'of'>
 }
 
-/** What decides which candidates a request has. */
+/** The inputs that determine the candidates of a request. */
 export interface PlanRequest<K extends Kind> {
   kind: K
   model: string
-  /** Models the client accepts instead; null: those of the operator. */
+  /** Fallbacks of the client; null for those of the operator. */
   fallbacks?: readonly string[] | null
-  /** The most tokens that the prompt can have; prices of fallbacks are compared at that length. */
+  /** The most tokens that the prompt can have; prices are compared at this length. */
   promptBound?: number
-  /** Whether a fallback may cost more than the model asked for. */
+  /** Whether a fallback may cost more than the requested model. */
   allowDearer?: boolean
   mayUse (model: string): boolean
 }
 
-/** Everything that may be tried for a request, model by model. */
+/** All candidates of a request, by model. */
 export interface Plan<C> {
   model: ModelConfig
-  /** The deployments of the model asked for, in the operator's order; at least one. */
+  /** The deployments of the requested model, in the operator's order; at least one. */
   asked: readonly C[]
-  /** Those of each fallback, in the order of trying; looked up only when they are needed. */
+  /** Those of each fallback in order, looked up on demand. */
   fallbacks (): Iterable<readonly C[]>
 }
 
 /**
- * Plans a request: the model asked for, then the fallbacks. A fallback is left out if the key may not use it,
- * it is of another kind, has no price, or costs more than the model asked for. Throws GatewayError 404 for a
- * model that does not exist or that the key may not use, 400 for a model of another kind.
+ * Lists the candidates of a request: the requested model, then the fallbacks. A fallback is omitted if the
+ * key may not use it, it is of another kind, has no price, or costs more than the requested model. Throws
+ * GatewayError 404 for a model that does not exist or that the key may not use, 400 for a model of another
+ * kind.
  */
 export function planFor<K extends Kind> (
   request: PlanRequest<K>, catalogue: Catalogue
@@ -68,7 +69,7 @@ export function planFor<K extends Kind> (
   if (resolved.model.kind !== kind) throw wrongKind(id, resolved.model.kind, kind)
   const all = candidatesOf(resolved, kind, catalogue)
   const sellable = all.filter(({ price }) => price !== null)
-  // If nothing has a price, the refusal comes when the price is asked for.
+  // If no model has a price, the quote rejects the request.
   const asked = sellable.length > 0 ? sellable : all
   if (asked.length === 0) throw GatewayError.modelNotFound(id)
   const { model } = resolved
@@ -96,7 +97,7 @@ function * fallbacksOf<K extends Kind> (
   }
 }
 
-/** How long prompts and answers may be: by the model, by what its server says, and by what it has done. */
+/** Limits on prompt and output: of the model, as reported by its server, and as exceeded by it before. */
 export function tokenLimitsOf (
   { model, deployment, provider, health: { exceeded } }: Candidate
 ): TokenLimits {
@@ -112,13 +113,13 @@ function least (one: number | null, other: number | undefined): number | null {
   return one === null || other === undefined ? one ?? other ?? null : Math.min(one, other)
 }
 
-/** What the searches of a model that always searches may cost. */
+/** The most that searches may cost for a model that always searches. */
 function searchFeeNano (candidate: Candidate): number {
   const { price } = candidate
   return alwaysSearches(candidate) ? (price?.searchNano ?? 0) * (price?.maxSearches ?? 1) : 0
 }
 
-/** Whether a candidate's model searches the web for every answer. */
+/** Whether a candidate's model searches the web for every response. */
 export function alwaysSearches (
   { provider: { pricing }, deployment }: Pick<Candidate, 'provider' | 'deployment'>
 ): boolean {
@@ -153,7 +154,7 @@ function wrongKind (id: string, kind: Kind, asked: Kind): GatewayError {
 
 /**
  * The order in which to try the deployments of a model: lower priority first; within one priority at random,
- * each first as often as its weight says. Deployments of weight 0 come last. `random` is in [0, 1).
+ * in proportion to the weights. Deployments of weight 0 come last. `random` is in [0, 1).
  */
 export function weightedOrder<C extends Pick<Candidate, 'deployment'>> (
   candidates: readonly C[], random: () => number
@@ -162,10 +163,10 @@ export function weightedOrder<C extends Pick<Candidate, 'deployment'>> (
 }
 
 /**
- * The same order, but the same one for all requests of a conversation, on every node, by weighted rendezvous
- * hashing: when a deployment is out, only its conversations move, and they return to it. A deployment with
- * many more calls on this node than its share comes after the others of its priority.
- * Source: Schindelhauer and Schomaker, "Weighted Distributed Hash Tables", 2005, the logarithmic method.
+ * The same, but with one order for all requests of a conversation, on every node, by weighted rendezvous
+ * hashing: when a deployment fails, only its conversations move, and they return later. A deployment with
+ * many more calls on this node than its share comes after the others of its priority. Source: Schindelhauer
+ * and Schomaker, "Weighted Distributed Hash Tables", 2005, the logarithmic method.
  */
 export function conversationOrder<C extends Pick<Candidate, 'deployment' | 'health'>> (
   candidates: readonly C[], conversation: string, nowMs: number
@@ -191,22 +192,22 @@ function ordered<C extends Pick<Candidate, 'deployment'>> (
   })
 }
 
-/** Exponentially distributed: among several, each is the least as often as its weight says. */
+/** Exponentially distributed: each is the least of several with a probability by its weight. */
 function rankOf ({ deployment: { weight } }: Pick<Candidate, 'deployment'>, uniform: number): number {
   return weight > 0 ? -Math.log(1 - uniform) / weight : Infinity
 }
 
 function sortByRank<C> (ranked: Ranked<C>[]): C[] {
-  // Not a difference: two infinite ranks have none.
+  // Not a difference, which is NaN for two infinite ranks.
   return ranked.sort((one, other) => one.rank < other.rank ? -1 : one.rank > other.rank ? 1 : 0)
     .map(({ candidate }) => candidate)
 }
 
-/** Calls beyond its share that a deployment always gets, and how many standard deviations more. */
+/** Calls beyond its share that a deployment may always have, and additional standard deviations. */
 const spareCalls = 4
 const spareDeviations = 3
 
-/** Puts a deployment behind the others once it has more calls than chance would give it. */
+/** Moves a deployment behind the others once it has more calls than chance explains. */
 function busyLast<C extends Pick<Candidate, 'deployment' | 'health'>> (
   order: readonly C[], nowMs: number
 ): readonly C[] {
@@ -223,21 +224,21 @@ function busyLast<C extends Pick<Candidate, 'deployment' | 'health'>> (
   return [...order.filter(isFree), ...busy, ...order.filter(({ deployment: { weight } }) => weight === 0)]
 }
 
-/** FNV-1a over UTF-16 units, going on from another hash. */
+/** FNV-1a over UTF-16 units, continuing from another hash. */
 function hashOf (text: string, from = 0x811c9dc5): number {
   let hash = from
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193)
   return hash
 }
 
-/** Spreads every bit over all others, as an unsigned number: the finalizer of MurmurHash3. */
+/** Mixes all bits into an unsigned number: the finalizer of MurmurHash3. */
 function mix (hash: number): number {
   let mixed = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
   return (mixed ^ (mixed >>> 16)) >>> 0
 }
 
-/** Whether a model id asks the gateway to choose. */
+/** Whether a model id lets the gateway choose. */
 export function isPolicy (model: string): boolean {
   return model === 'auto' || model.startsWith('auto:')
 }

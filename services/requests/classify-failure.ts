@@ -2,9 +2,9 @@ import type { Deployment } from '../models/deployments/deployments.ts'
 import { GatewayError, UpstreamError, type UpstreamErrorKind } from '../shared/errors.ts'
 
 /**
- * What a failure means for the request: `stop`, no other deployment would do better; `model`, no deployment
- * of this model would; `refused`, this deployment will hardly change its mind; `slow`, it may take as long
- * again; `passing`, it may work the next time.
+ * The meaning of a failure for the request. `stop`: no other deployment would succeed. `model`: no other
+ * deployment of this model would. `refused`: this deployment would hardly succeed. `slow`: it may take as
+ * long again. `passing`: it may succeed next time.
  */
 export type Meaning = 'stop' | 'model' | 'refused' | 'slow' | 'passing'
 
@@ -24,8 +24,8 @@ const meanings: Readonly<Record<UpstreamErrorKind, Meaning>> = {
 }
 
 /**
- * Classifies a failure before the first byte. What a fallback cannot take says nothing about the model asked
- * for, nor does what the API of one provider lacks; a moderated prompt is not sent to other providers.
+ * Classifies a failure before the first byte. A request that a fallback or one provider's API does not
+ * support may suit the other candidates; a moderated prompt is not sent to other providers.
  */
 export function meaningOf (error: UpstreamError, isFallback: boolean): Meaning {
   const { kind } = error
@@ -33,17 +33,17 @@ export function meaningOf (error: UpstreamError, isFallback: boolean): Meaning {
   return isFallback && (kind === 'bad_request' || kind === 'too_large') ? 'model' : meanings[kind]
 }
 
-/** Whether the request could not be put into the form of the provider, so that it was not called. */
+/** Whether the request could not be translated for the provider, so that it was not called. */
 export function isUntranslatable ({ kind, sent }: UpstreamError): boolean {
   return kind === 'bad_request' && sent === 'no'
 }
 
-/** Whether the provider may have worked on the request, and may charge for it. */
+/** Whether the provider may have worked on the request and may charge for it. */
 export function isUnsure ({ sent, details: { status } }: UpstreamError): boolean {
   return sent === 'maybe' || (sent === 'yes' && (status === undefined || status < 300))
 }
 
-/** What a failure says about the deployment. A rate limit and a missing model are a pause, not a failure. */
+/** The meaning of a failure for the deployment. A rate limit or a missing model is a pause, not a failure. */
 export function blameOf (error: UpstreamError): 'works' | 'fails' | 'nothing' {
   const { kind, details } = error
   if (isUntranslatable(error)) return 'nothing'
@@ -51,36 +51,36 @@ export function blameOf (error: UpstreamError): 'works' | 'fails' | 'nothing' {
   return kind === 'bad_request' || kind === 'moderated' || kind === 'too_large' ? 'works' : 'fails'
 }
 
-/** Whether no prompt can be the reason: the connection failed before the request was sent. */
+/** Whether the prompt cannot be the reason: the connection failed before the request was sent. */
 export function isAnyKeys ({ kind, sent }: UpstreamError): boolean {
   return sent === 'no' && (kind === 'network' || kind === 'timeout')
 }
 
-/** Whether the provider does not serve the model, rather than another thing that the request names. */
+/** Whether the provider lacks the model, rather than something else that the request names. */
 export function isMissingModel ({ kind, message, details: { code } }: UpstreamError): boolean {
   return kind === 'not_found' && (code === 'model_not_found' || isAboutModel(message))
 }
 
-/** Whether a message has the word itself: it may quote names that the client has chosen. */
+/** Whether a message contains the word outside quoted names, which the client may choose. */
 function isAboutModel (message: string): boolean {
   return /(?<![\w-])models?(?![\w.-])/i.test(message.replace(/(["'`])[^"'`]{0,200}\1/g, '')) && !/\bfiles?\b/i.test(message)
 }
 
-/** Whether the failure lies in the provider rather than in one of its models or the request. */
+/** Whether the whole provider failed, rather than one of its models or the request. */
 export function isProviders ({ kind }: UpstreamError, meaning: Meaning): boolean {
   return meaning !== 'model' && kind !== 'not_found'
 }
 
-/** From what the client can act on, over what passes with time, down to what only the operator can fix. */
+/** From failures that the client can fix, over temporary ones, to those that only the operator can fix. */
 const byUse: readonly UpstreamErrorKind[] = [
   'bad_request', 'moderated', 'too_large', 'rate', 'overloaded', 'timeout', 'bad_reply', 'network', 'not_found', 'quota',
   'auth'
 ]
 
 /**
- * The failure to report when all candidates have failed; undefined when there was none. What the API of one
- * provider lacks is the reason only if no other was called. Of several retry-afters the soonest counts: one
- * deployment that works is enough.
+ * The failure to report after all candidates have failed; undefined without one. A feature that one
+ * provider's API lacks is the reason only if no other provider was called. The earliest of several
+ * retry-afters counts: one working deployment is enough.
  */
 export function mostTelling (failures: readonly UpstreamError[]): UpstreamError | undefined {
   const rank = ({ kind }: UpstreamError) => byUse.indexOf(kind)
@@ -108,7 +108,7 @@ export function unavailable (deployments: readonly Deployment[]): GatewayError {
     { retryAfterS: waitMs / 1000, code: 'model_unavailable' })
 }
 
-/** Whether the gateway gave up a call that the provider has received, rather than the provider failing. */
+/** Whether the gateway gave up a call that the provider has received, and the provider did not fail. */
 export function isWorkLost (error: unknown): boolean {
   if (!(error instanceof UpstreamError) || error.sent === 'no') return false
   return error.kind === 'aborted' || (error.kind === 'timeout' && error.details.status === undefined)

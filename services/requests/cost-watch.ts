@@ -1,6 +1,6 @@
 import type { Log } from '../shared/log.ts'
 
-/** A cost that a provider reported for a request, in nano-USD, beside what was expected. */
+/** The reported and the expected cost of a request, in nano-USD. */
 export interface ReportedCost {
   provider: string | null
   model: string
@@ -23,8 +23,8 @@ const hourMs = 3_600_000
 const maxNoted = 1_000
 
 /**
- * Creates the function that compares what providers report with what is expected. A mismatch is logged once
- * per model of a provider and hour.
+ * Creates the function that compares reported costs with expected ones. A mismatch is logged once per hour
+ * and model of a provider.
  */
 export function createCostWatch (
   { tolerance, log, onMismatch, monotonic = () => performance.now() }: CostWatchOptions

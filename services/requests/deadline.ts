@@ -3,19 +3,19 @@ import { GatewayError } from '../shared/errors.ts'
 import { Deadlines, type Watched } from '../shared/timers.ts'
 import type { Exchange } from './exchange.ts'
 
-/** When a request must be answered. */
+/** The deadline of a request. */
 export interface Deadline {
   /** On the clock of `performance.now()`. */
   readonly dueMs: number
-  /** How long after its arrival that is. */
+  /** The time from its arrival to the deadline. */
   readonly limitMs: number
 }
 
 const deadlines = new Deadlines()
 
 /**
- * Gives a request up with 504 at its deadline, until `stop` is called: at the client's or that of the
- * operator, whichever is earlier. A stream that has begun has a later one of the operator.
+ * Ends a request with 504 at its deadline, the earlier of the client's and the operator's, unless `stop` is
+ * called. A stream that has begun has a later deadline of the operator.
  */
 export class RequestDeadline implements Deadline, Watched {
   slot = -1
@@ -36,7 +36,7 @@ export class RequestDeadline implements Deadline, Watched {
     deadlines.add(this)
   }
 
-  /** Call once the first event of a stream has come. */
+  /** Call on the first event of a stream. */
   streamBegan (): void {
     const arrivedMs = this.dueMs - this.limitMs
     this.limitMs = Math.min(this.#exchange.deadlineMs ?? Infinity, this.#streamMs)

@@ -11,18 +11,18 @@ import { SilentProvider, withPatience } from './patience.ts'
 import { RetrySchedule, type ScheduledTry } from './retry-schedule.ts'
 import type { RequestRecord } from './request-record.ts'
 
-/** How often a deployment is called again, and when a second one is called beside a slow one. */
+/** The number of retries of a deployment, and when a slow one is hedged. */
 export type RetryLimits = Pick<
   RequestsConfig, 'retries' | 'backoffMs' | 'maxRetryAfterMs' | 'retryUnsure' | 'hedgeAfterMs'
 >
 
-/** A request and the candidates that may answer it. */
+/** A request and its candidates. */
 export interface Search<C extends Candidate> {
   plan: Plan<C>
   limits: RetryLimits
   /** Id of the API key. */
   key: string
-  /** How often the client has sent the request before; null if it does not say. */
+  /** The number of earlier tries by the client, or null if it does not say. */
   clientRetries: number | null
   /** Whether the client still waits: no further call begins once it has aborted. */
   signal: AbortSignal
@@ -33,31 +33,30 @@ export interface Search<C extends Candidate> {
   onFailure (candidate: C, error: UpstreamError): void
   /** In [0, 1). */
   random: () => number
-  /** How long a candidate may be silent while another provider could answer, in ms; null: any time. */
+  /** Patience with a silent candidate while another provider could be called, in ms; null for no limit. */
   patience?: ((candidate: C) => number | null) | undefined
-  /** Identifies the conversation, which stays with its deployment; absent: the order is random. */
+  /** Identifies the conversation, which stays with its deployment; without it, the order is random. */
   conversation?: () => string
 }
 
-/** One candidate in its turn: reserve what it may cost, then call it. */
+/** One candidate in its turn: reserve its maximum cost, then call it. */
 interface Turn<C extends Candidate> {
   readonly candidate: C
   /**
-   * Waits for the reservation. Resolves with false if a candidate after the first was refused: the next one
-   * may cost less. Throws what `reserving` rejects with otherwise, and UpstreamError `aborted`.
+   * Waits for the reservation. Resolves with false if a later candidate than the first was refused: the next
+   * one may cost less. Otherwise throws the error of `reserving`, or UpstreamError `aborted`.
    */
   reserved (reserving: Promise<unknown>): Promise<boolean>
   /**
-   * Calls the candidate, and a second one at the same price beside it if hedging is on. Null: it failed, or
-   * its circuit breaker is open, and the next one may do better. Throws UpstreamError when none would.
+   * Calls the candidate, and a second one at the same price if hedging is on. Resolves with null if it failed
+   * or its circuit breaker is open, and the next one may succeed. Throws UpstreamError if none would.
    */
   call<Answer> (call: Call<C, Answer>): Promise<Attempt<C, Answer> | null>
 }
 
 /**
- * The most upstream calls of one request: of one without a header by which its client counts its own retries,
- * of the first one of a client that retries by itself, and of each of its retries. With the two retries of
- * OpenAI's SDKs that makes six.
+ * The most upstream calls of one request: of a client that does not report its retries, of the first try of a
+ * client that does, and of each of its retries. With the two retries of OpenAI's SDKs that makes six.
  */
 const maxCalls = { unknown: 8, first: 4, retry: 1 }
 
@@ -67,9 +66,9 @@ function callLimit ({ clientRetries, limits }: Pick<Search<Candidate>, 'clientRe
 }
 
 /**
- * The candidates in their turns, until the caller stops because one has answered: first each once, at another
- * provider if there is one, then again after a backoff. When none is left, throws the failure that helps the
- * client most: UpstreamError, or GatewayError if none was called.
+ * Yields the candidates in their turns, until the caller stops after a success: first each once, preferring
+ * other providers, then again after a backoff. When none is left, throws the failure that helps the client
+ * most: UpstreamError, or GatewayError if none was called.
  */
 export async function * failover<C extends Candidate> (search: Search<C>): AsyncGenerator<Turn<C>, void> {
   const { plan, limits, random, deadline, signal, key } = search
@@ -125,7 +124,7 @@ async function reserved<C extends Candidate> (
   try {
     await reserving
   } catch (error) {
-    // The first refusal ends the request; a later one rules the candidate out.
+    // A refusal of the first candidate ends the request; a later one only excludes the candidate.
     if (isFirst || !(error instanceof GatewayError)) throw error
     if (signal.aborted) throw abortedBefore(signal.reason)
     schedule.drop(next.candidate)
@@ -151,7 +150,7 @@ async function callInTurn<C extends Candidate, Answer> (
   }
 }
 
-/** Calls one candidate, and a second one beside it if hedging is on; null if its circuit breaker is open. */
+/** Calls one candidate, and a second one if hedging is on; null if its circuit breaker is open. */
 async function callHedged<C extends Candidate, Answer> (
   call: Call<C, Answer>, context: Context<C>
 ): Promise<Attempt<C, Answer> | null> {
@@ -165,7 +164,7 @@ async function callHedged<C extends Candidate, Answer> (
   })
 }
 
-/** Calls one candidate, unless its circuit breaker is open: then null. Records the call and its failure. */
+/** Calls one candidate and records the call; null if its circuit breaker is open. */
 async function callOne<C extends Candidate, Answer> (
   candidate: C, signal: AbortSignal, { call, tokensOf }: Call<C, Answer>, context: Context<C>
 ): Promise<Attempt<C, Answer> | null> {
@@ -198,7 +197,7 @@ async function callOne<C extends Candidate, Answer> (
   }
 }
 
-/** How long to wait for a candidate; null: until its own timeout, because nothing else could answer. */
+/** Patience with a candidate; null applies only its timeout, because no other could be called. */
 function patienceWith<C extends Candidate> (
   candidate: C, { search: { patience, limits }, schedule, state: { callsLeft } }: Context<C>
 ): number | null {

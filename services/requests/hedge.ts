@@ -1,10 +1,10 @@
-/** Starts a call, which ends when the signal aborts. */
+/** Starts a call that ends when the signal aborts. */
 export type Start<Answer> = (signal: AbortSignal) => Promise<Answer>
 
 /**
- * Starts a second call if the first has not answered after `afterMs`, and resolves with the answer that comes
- * first; the other call is aborted. Rejects with the last failure when all calls have failed. `spare` returns
- * the second call, or null for none.
+ * Starts a second call if the first has no response after `afterMs`, resolves with the first response and
+ * aborts the other call. Rejects with the last failure if all calls have failed. `spare` returns the second
+ * call, or null.
  */
 export function hedge<Answer> (
   afterMs: number, signal: AbortSignal, first: Start<Answer>, spare: () => Start<Answer> | null

@@ -16,12 +16,15 @@ interface LongPollOptions {
   client: WaitingClient
   /** The error for a client that waited for the longest hold, but whose work goes on. */
   stillRunning (): GatewayError
-  /** The body for a failure after 200 was sent; valid, because clients parse any 200 as a success. */
+  /**
+   * The body for a failure after 200 was sent; a valid completion, because clients parse any 200 as a
+   * success.
+   */
   failureBody (error: GatewayError): object
 }
 
 const space = ' '
-/** Without these, nginx and compressing proxies would buffer the spaces. */
+/** These keep nginx and compressing proxies from buffering the spaces. */
 const heldHeaders = { 'content-type': 'application/json; charset=utf-8', 'x-accel-buffering': 'no', 'cache-control': 'no-transform' }
 /**
  * The stated length of a response by HTTP/1.0, which has no chunks: without one, a response that broke off
@@ -30,7 +33,7 @@ const heldHeaders = { 'content-type': 'application/json; charset=utf-8', 'x-acce
 const statedBytes = 16_384
 const maxSpaces = statedBytes / 4
 const maxUnread = 1024
-/** A database that is slower must not keep the client beyond its timeout. */
+/** A slower database must not keep the client beyond its timeout. */
 const maxLeaveMs = 500
 const graceMs = 5_000
 

@@ -1,11 +1,11 @@
 import { UpstreamError } from '../shared/errors.ts'
 
-/** A call that was given up because another provider can answer. */
+/** A call that was given up because another provider can be called. */
 export class SilentProvider extends UpstreamError {}
 
 /**
- * Gives a call up with a timeout if it has not answered after `waitMs`, and calls `onOverdue` half-way there.
- * The signal of the call also aborts with the given one.
+ * Gives a call up with a timeout if it has no response after `waitMs`, and calls `onOverdue` halfway. The
+ * call's signal also aborts with the given one.
  */
 export async function withPatience<Answer> (
   waitMs: number, signal: AbortSignal, call: (signal: AbortSignal) => Promise<Answer>, onOverdue = () => {}

@@ -1,30 +1,30 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { GatewayError } from '../shared/errors.ts'
 
-/** The headers by which a client says how to serve a request. */
+/** The headers that control how a request is served. */
 export interface RequestOptions {
   /** `x-tollgate-deadline-ms`: the longest the client waits; null if absent. */
   deadlineMs: number | null
   /**
-   * The client's own name of the conversation: `x-session-id`, `x-session-affinity` or
-   * `x-tollgate-conversation`, the first that is not empty; else null.
+   * The client's name of the conversation: the first of `x-session-id`, `x-session-affinity` and
+   * `x-tollgate-conversation` that is not empty, else null.
    */
   conversation: string | null
   /** `x-tollgate-cache`; null if absent. */
   cache: CacheControl | null
-  /** `x-stainless-retry-count` of OpenAI's SDKs: how often it was sent before; null if absent. */
+  /** `x-stainless-retry-count` of OpenAI's SDKs: the number of earlier tries; null if absent. */
   clientRetries: number | null
 }
 
-/** Whether a request may be answered from the cache, and whether its answer may be cached. */
+/** Whether a request may be served from the cache, and whether its response may be cached. */
 export interface CacheControl {
   read: boolean
   store: boolean
-  /** The oldest answer to accept, and how long to keep a new one, in ms; null: the gateway's default. */
+  /** The oldest acceptable response, and the retention of a new one, in ms; null for the default. */
   maxAgeMs: number | null
 }
 
-/** What a client says about a request that it may send several times, and how long it waits. */
+/** A client's headers about retries and its timeout. */
 export interface RetryOptions {
   /** `Idempotency-Key`; null if absent. */
   idempotencyKey: string | null
@@ -37,14 +37,14 @@ export interface RetryOptions {
 export const cacheHeader = 'x-tollgate-cache'
 const retryCountHeader = 'x-stainless-retry-count'
 const deadlineHeader = 'x-tollgate-deadline-ms'
-/** The first two are what coding agents and other gateways call it. */
+/** The first two are those of coding agents and other gateways. */
 const conversationHeaders = ['x-session-id', 'x-session-affinity', 'x-tollgate-conversation'] as const
 const maxDeadlineMs = 86_400_000
 const maxCacheS = 7 * 86_400
 const maxConversationLength = 200
 const maxKeyLength = 255
 
-/** Throws GatewayError 400 for a value that cannot be read. */
+/** Throws GatewayError 400 for an invalid value. */
 export function readRequestOptions (headers: IncomingHttpHeaders): RequestOptions {
   return {
     deadlineMs: readDeadline(headers[deadlineHeader]),
@@ -68,7 +68,7 @@ export function readRetryOptions (headers: IncomingHttpHeaders): RetryOptions {
   }
 }
 
-/** The client's own name of the conversation, cut if it is long; null: it has none. */
+/** The client's name of the conversation, shortened, or null. */
 export function readConversation (headers: IncomingHttpHeaders): string | null {
   for (const name of conversationHeaders) {
     const value = headers[name]
@@ -90,8 +90,9 @@ function readDeadline (value: string | string[] | undefined): number | null {
 }
 
 /**
- * Reads directives like those of `Cache-Control`: `on`, `max-age=<seconds>`, `no-cache` (a new answer, which
- * is cached) and `no-store` (neither read nor cached). Null without the header. Throws GatewayError 400.
+ * Reads directives like those of `Cache-Control`: `on`, `max-age=<seconds>`, `no-cache` (a new response,
+ * which is cached) and `no-store` (neither read nor cached). Null without the header. Throws GatewayError
+ * 400.
  */
 export function readCacheControl (value: string | string[] | undefined): CacheControl | null {
   if (value === undefined) return null
@@ -115,7 +116,7 @@ function textOf (header: string | string[] | undefined): string {
   return typeof header === 'string' ? header : ''
 }
 
-/** Whether the client asks for a job instead of its result: `Prefer: respond-async` (RFC 7240). */
+/** Whether the client prefers a job to its result: `Prefer: respond-async` (RFC 7240). */
 export function prefersAsync ({ prefer }: IncomingHttpHeaders): boolean {
   if (prefer === undefined) return false
   return [prefer].flat().join(',').split(',').some(one => /^\s*respond-async\s*(?:;|$)/i.test(one))

@@ -7,23 +7,23 @@ import { plainCode, providerWords, redacted } from '../shared/redact.ts'
 /** One call of a provider, for operators. Times are of `performance.now()`. */
 export interface CallRecord {
   provider: string
-  /** The model's name there. */
+  /** The model's name at the provider. */
   model: string
   startedMs: number
-  /** When the answer began or the call failed; null: neither has happened. */
+  /** When the response began or the call failed; null until then. */
   endedMs: number | null
-  /** The provider's HTTP status; null: it sent none. */
+  /** The provider's HTTP status, or null. */
   status: number | null
   failure: UpstreamErrorKind | null
   /** The provider's code of the failure. */
   code: string | null
-  /** What the provider said about the failure, redacted; null if operators are not to see it. */
+  /** The provider's message about the failure, redacted; null if it is not to be recorded. */
   words: string | null
 }
 
-/** What came of one request: written by the use case, read by logs and metrics. No prompt and no key. */
+/** The outcome of one request: written by the use case, read by logs and metrics. Without prompt and key. */
 export interface RequestRecord {
-  /** The model id the client asked for. */
+  /** The requested model id. */
   requestedModel: string | null
   /** The public id of the model that ran, the provider it ran at, and its name there. */
   model: string | null
@@ -31,50 +31,50 @@ export interface RequestRecord {
   upstreamModel: string | null
   /** The value of `x-tollgate-route`; null if the client named the model. */
   route: string | null
-  /** Upstream calls. */
+  /** Number of upstream calls. */
   attempts: number
   /** The first `maxCalls` of them. */
   calls: CallRecord[]
-  /** Whether what providers say about failures may be recorded; it may repeat parts of the prompt. */
+  /** Whether providers' messages, which may repeat parts of the prompt, are recorded. */
   keepsWords: boolean
-  /** What the provider said about the failure that ended the request, redacted. */
+  /** The provider's message about the failure that ended the request, redacted. */
   words: string | null
-  /** The code of the error that the client got. */
+  /** The code of the error sent to the client. */
   code: string | null
   isStream: boolean
-  /** What was held for the candidate called last, in nano-USD; null: nothing was. */
+  /** The hold for the last candidate in nano-USD, or null. */
   heldNano: number | null
   report: StreamReport | null
-  /** The output limit that the gateway has set, in tokens per answer; null if it set none. */
+  /** The output limit set by the gateway, in tokens per choice, or null. */
   maxTokens: number | null
   images: number | null
   job: string | null
   /** When the first byte was sent, on the clock of `performance.now()`. */
   firstByteAtMs: number | null
-  /** The charge in nano-USD; null while it is not known. */
+  /** The charge in nano-USD; null until it is settled. */
   costNano: number | null
-  /** A failure after the status had been sent. */
+  /** A failure after the status was sent. */
   failure: Error | null
-  /** Whether a use case works on the request, which may go on when its response is closed. */
+  /** Whether a use case works on the request, possibly after its response is closed. */
   isOpen: boolean
   /** Called when that work has ended. */
   onEnd: (() => void)[]
 }
 
-/** Marks the work on a request as ended; nothing in the trace changes any more. */
+/** Marks the work on a request as ended; its record no longer changes. */
 export function endRecord (record: RequestRecord): void {
   record.isOpen = false
   for (const work of record.onEnd.splice(0)) work()
 }
 
-/** Sets the candidate that answered, or the first one if none did. */
+/** Sets the successful candidate, or the first one if all failed. */
 export function setCandidate (record: RequestRecord, candidate: Candidate | undefined): void {
   record.model = candidate?.model.id ?? null
   record.provider = candidate?.provider.id ?? null
   record.upstreamModel = candidate?.deployment.model ?? null
 }
 
-/** Calls `work` when no use case works on the request any more: at once if none does. */
+/** Calls `work` when no use case works on the request anymore, at once if none does. */
 export function afterWork (record: RequestRecord, work: () => void): void {
   if (record.isOpen) record.onEnd.push(work)
   else work()
@@ -108,7 +108,7 @@ export function createRequestRecord (keepsWords = true): RequestRecord {
 
 const maxRequestedLength = 128
 
-/** The model id that the client sent, cut and redacted, as it can be any text. */
+/** The requested model id, shortened and redacted, because it can be any text. */
 export function requestedModelOf (
   { requestedModel, model }: Pick<RequestRecord, 'requestedModel' | 'model'>
 ): string | null {
@@ -150,12 +150,12 @@ function recordFailure (call: CallRecord, error: unknown, { keepsWords }: Reques
   call.words = keepsWords ? providerWords(error) : null
 }
 
-/** Records the error that ended a request: `code` is what the client got. */
+/** Records the error that ended a request, with the client's `code`. */
 export function recordEnding (record: RequestRecord, error: unknown, code: string | null): void {
   record.code = code
   if (!(error instanceof UpstreamError)) return
   record.words = record.keepsWords ? providerWords(error) : null
-  // A stream may break off after its call has begun well.
+  // A stream may break off after its call has succeeded.
   const last = record.calls.at(-1)
   if (last !== undefined && last.failure === null && error.kind !== 'aborted') recordFailure(last, error, record)
 }
@@ -163,9 +163,8 @@ export function recordEnding (record: RequestRecord, error: unknown, code: strin
 const maxNames = 32
 
 /**
- * The headers that say what was decided: the public id of the model that ran, its provider, its name there,
- * the number of upstream calls, the route of `auto`, the output limit that the gateway has set, and the names
- * of parameters that were dropped.
+ * The response headers about the route: the public id of the model that ran, its provider and its name there,
+ * the number of upstream calls, the route of `auto`, the gateway's output limit, and the dropped parameters.
  */
 export function headersOf (record: RequestRecord, dropped: readonly string[]): Record<string, string> {
   const headers: Record<string, string> = {
@@ -181,7 +180,7 @@ export function headersOf (record: RequestRecord, dropped: readonly string[]): R
   return headers
 }
 
-/** Names of parameters as a header may carry them; a client can send any text as one. */
+/** Names of parameters for a header; a client can send any text as a name. */
 function namesOf (dropped: readonly string[]): string[] {
   if (dropped.length === 0) return []
   return [...new Set(dropped)].filter(name => /^[\w.[\]-]{1,64}$/.test(name)).slice(0, maxNames)

@@ -6,7 +6,7 @@ import { isProviders, isUntranslatable, meaningOf } from './classify-failure.ts'
 export interface ScheduledTry<C> {
   candidate: C
   waitMs: number
-  /** Its circuit breaker is open, and there is no other way. */
+  /** Its circuit breaker is open, and the request has no other deployment. */
   isLastWay: boolean
 }
 
@@ -14,13 +14,13 @@ interface Entry<C> {
   candidate: C
   isFallback: boolean
   tries: number
-  /** How often it refused, or was too slow. */
+  /** Number of rejections and timeouts. */
   refusals: number
-  /** How often it asked for a wait, and how long these waits are together. */
+  /** Number and total length of the retry-afters it sent. */
   delays: number
   delaysMs: number
   notBeforeMs: number
-  /** Its circuit breaker has let no call of this request through. */
+  /** Its circuit breaker has rejected this request. */
   isBlocked: boolean
   isOut: boolean
 }
@@ -37,16 +37,16 @@ interface ScheduleOptions<C> {
 }
 
 const maxBackoffMs = 8000
-/** A deployment that refused or was too slow gets one more try, after all others have failed. */
+/** A deployment that rejected the request or was too slow gets one more try, after all others. */
 const maxRefusals = 2
-/** A retry-after is waited out once, and again only if both are short; the next one is for the client. */
+/** A retry-after is waited out once, and a second time only if both are short. */
 const shortDelaysMs = 500
 
 /**
- * When to try which candidate, for one request: first each candidate at once, the model asked for before its
- * fallbacks, but those of providers that have not failed before all others; then those that are paused; then
- * retries, each after a backoff that doubles, with jitter, or after the provider's retry-after; last those
- * whose breaker is open. Times are monotonic.
+ * The order and times of the candidates of one request: first each candidate at once, the requested model
+ * before its fallbacks, and providers without a failure before all others; then paused candidates; then
+ * retries, each after a doubling backoff with jitter or the provider's retry-after; last those with an open
+ * breaker. Times are monotonic.
  */
 export class RetrySchedule<C extends Candidate> {
   readonly #options: ScheduleOptions<C>
@@ -59,7 +59,7 @@ export class RetrySchedule<C extends Candidate> {
     this.#addAll(options.plan.asked, false)
   }
 
-  /** The next to try and how long to wait before; null when none is left. */
+  /** The next candidate and the wait before it; null if none is left. */
   next (nowMs: number): ScheduledTry<C> | null {
     const callable = this.#fresh(nowMs) ?? this.#soonest(nowMs, false)
     const entry = callable ?? this.#soonest(nowMs, true)
@@ -68,7 +68,7 @@ export class RetrySchedule<C extends Candidate> {
     return { candidate: entry.candidate, waitMs, isLastWay: callable === undefined }
   }
 
-  /** One that was not tried yet, may be called at once and has the same price; null when there is none. */
+  /** An untried candidate with the same price that may be called at once, or null. */
   spare (beside: C, nowMs: number): C | null {
     const { key } = this.#options
     return this.#entries.find(({ candidate, tries, isOut }) => {
@@ -77,7 +77,7 @@ export class RetrySchedule<C extends Candidate> {
     })?.candidate ?? null
   }
 
-  /** Whether one at another provider was not tried yet and may be called at once. */
+  /** Whether an untried candidate of another provider may be called at once. */
   hasElsewhere (beside: C, nowMs: number): boolean {
     return this.#freshElsewhere(nowMs, beside.deployment.provider) !== undefined
   }
@@ -99,7 +99,7 @@ export class RetrySchedule<C extends Candidate> {
     if (retryAfterMs > 0) entry.delays++
     entry.delaysMs += retryAfterMs
     const isAlone = this.#entries.length === 1
-    // What has run out would take as long again, and may be paid twice.
+    // A call that timed out would take as long again, and may be charged twice.
     entry.isOut ||= isUntranslatable(error) || ranOut === true || shouldRetry === false ||
       retryAfterMs > limits.maxRetryAfterMs || entry.tries > limits.retries ||
       entry.refusals >= maxRefusals || (entry.delays > 1 && entry.delaysMs > shortDelaysMs) ||
@@ -107,7 +107,7 @@ export class RetrySchedule<C extends Candidate> {
     entry.notBeforeMs = nowMs + Math.max(retryAfterMs, this.#backoffMs(entry.tries))
   }
 
-  /** Its circuit breaker let no call through. */
+  /** Its circuit breaker rejected the call. */
   blocked ({ candidate, isLastWay }: ScheduledTry<C>, nowMs: number): void {
     const entry = this.#find(candidate)
     if (entry === undefined) return
@@ -118,7 +118,7 @@ export class RetrySchedule<C extends Candidate> {
     entry.notBeforeMs = nowMs + this.#backoffMs(entry.tries)
   }
 
-  /** Rules a candidate out for this request. */
+  /** Excludes a candidate for this request. */
   drop (candidate: C): void {
     const entry = this.#find(candidate)
     if (entry !== undefined) entry.isOut = true
@@ -166,7 +166,7 @@ export class RetrySchedule<C extends Candidate> {
     return entry.tries === 0 && !entry.isOut && this.#stateOf(entry, nowMs) === 'ready'
   }
 
-  /** The first that was not tried, of those at providers that have not failed; adds fallbacks to find one. */
+  /** The first untried candidate at a provider without a failure; adds fallbacks to find one. */
   #freshElsewhere (nowMs: number, besides: string | null): Entry<C> | undefined {
     const isElsewhere = (entry: Entry<C>): boolean => {
       const { provider } = entry.candidate.deployment
@@ -181,7 +181,7 @@ export class RetrySchedule<C extends Candidate> {
     return this.#freshElsewhere(nowMs, null) ?? this.#entries.find(entry => this.#isFresh(entry, nowMs))
   }
 
-  /** The one to try soonest, of those whose breaker is open or not. */
+  /** The earliest candidate among those with an open breaker, or among the others. */
   #soonest (nowMs: number, isOpen: boolean): Entry<C> | undefined {
     let best: Entry<C> | undefined
     for (const entry of this.#entries) {

@@ -9,34 +9,34 @@ interface TagsOptions {
   limits?: Partial<typeof usualLimits>
 }
 
-/** What says the tags of a request; the header counts before the metadata. */
+/** The sources of a request's tags; the header takes precedence over the metadata. */
 export interface TagSource {
-  /** Whose tags they are. */
+  /** The account of the tags. */
   account: string
   metadata: unknown
-  /** As `project=alpha, team=blue`; values may be percent-encoded. */
+  /** For example `project=alpha, team=blue`; values may be percent-encoded. */
   header: string | string[] | undefined
 }
 
 export const tagsHeader = 'x-tollgate-tags'
 
 const usualLimits = {
-  /** Characters of a value; a longer one is cut. */
+  /** Most characters of a value; longer ones are shortened. */
   valueLength: 64,
-  /** Different combinations per account, and of all accounts, in a day. */
+  /** Most combinations per account, and of all accounts, in a day. */
   perAccount: 1_000,
   total: 100_000
 }
 const maxHeaderLength = 4_096
 const dayMs = 86_400_000
-/** What stands for the values of an account that has used too many. */
+/** Replaces the values of an account that has used too many. */
 export const otherValue = '(other)'
 
 export type TagReader = ReturnType<typeof createTagReader>
 
 /**
- * Creates the reader of the tags of requests. Only the operator's names are kept, and only so many different
- * values per day, because each makes a row of every report.
+ * Creates the reader of the tags of requests. Only configured names are kept, and only a limited number of
+ * values per day, because each adds a row to every report.
  */
 export function createTagReader ({ names, clock, limits }: TagsOptions) {
   const { valueLength, perAccount, total } = { ...usualLimits, ...limits }
@@ -44,7 +44,7 @@ export function createTagReader ({ names, clock, limits }: TagsOptions) {
   let count = 0
   let day = 0
 
-  /** Whether these are among the tags that the account may use today. */
+  /** Whether the account may use these tags today. */
   function isWithinLimits (account: string, tags: Tags): boolean {
     const today = Math.floor(clock() / dayMs)
     if (today !== day) [seen, count, day] = [new Map(), 0, today]
@@ -85,7 +85,7 @@ function decoded (value: string): string {
   try {
     return decodeURIComponent(value)
   } catch {
-    // Not percent-encoded.
+    // The value is not percent-encoded.
     return value
   }
 }
@@ -95,7 +95,7 @@ function ownText (metadata: unknown, name: string): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** Text that every database and terminal takes. */
+/** Text that is safe for every database and terminal. */
 function cleaned (value: string, maxLength: number): string {
   return value.replace(/\p{Cc}+/gu, ' ').trim().slice(0, maxLength).toWellFormed()
 }

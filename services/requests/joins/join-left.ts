@@ -22,7 +22,7 @@ interface Join<Work extends JoinableWork> {
   signal: AbortSignal
 }
 
-/** How often a retry looks whether the first attempt's client has left. */
+/** Interval at which a retry checks whether the first attempt's client has left. */
 const lookMs = 100
 
 /**

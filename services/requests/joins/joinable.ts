@@ -4,18 +4,18 @@ import { createHash } from 'node:crypto'
 export interface RequestIdentity {
   /** The header `Idempotency-Key`; null if absent. */
   key: string | null
-  /** How often the client has sent it before, by its SDK's header. */
+  /** Number of earlier attempts, by the SDK's header. */
   retryCount: number
   bodyHash: string
 }
 
 /**
- * How long after its start undelivered work is joined by a request that is marked as a retry (`retry`) and by
- * one that is not (`silent`). What has succeeded is joined until it expires.
+ * How long after its start undelivered work can be joined by a request marked as a retry (`retry`) and by any
+ * other (`silent`). Successful work can be joined until it expires.
  */
 export const joinMs = { retry: 30 * 60_000, silent: 10 * 60_000 }
 
-/** A hash of everything that changes the result. */
+/** A hash of all inputs that change the result. */
 export function bodyHashOf (model: string, request: object): string {
   const hash = createHash('sha256').update(model)
   for (const [name, value] of Object.entries(request).sort(([one], [other]) => one < other ? -1 : 1)) {
@@ -36,9 +36,9 @@ export interface JoinableWork {
 }
 
 /**
- * The work (oldest first) that a request without an Idempotency-Key may join, in the order to try. Only work
- * without a waiter: while its client waits, the same request is for another result, also when an SDK has
- * counted it as a retry, because its first attempt may have been refused before it had any work.
+ * The work that a request without an Idempotency-Key may join, in the order to try; `work` is sorted by age.
+ * Work with a waiter cannot be joined: the same request is then for another result, even if an SDK marked it
+ * as a retry, because its first attempt may have been rejected before any work began.
  */
 export function joinable<One extends JoinableWork> (
   works: readonly One[], { retryCount, bodyHash }: RequestIdentity, nowMs: number,

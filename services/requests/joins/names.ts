@@ -10,7 +10,7 @@ export function nameReused (): GatewayError {
     { code: 'idempotency_key_reused', headers: { 'x-should-retry': 'false' } })
 }
 
-/** 503: others with the same Idempotency-Key begin and end all the time. */
+/** 503: concurrent requests with the same Idempotency-Key keep beginning and ending. */
 export function tooManyAtOnce (): GatewayError {
   return GatewayError.unavailable('Too many concurrent requests with this Idempotency-Key.')
 }
