@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Queries } from './store.ts'
 
-/** Who makes a change. */
+/** The actor of a change. */
 export interface Actor {
   /** `key:<id>`, `oidc:<subject>`, `cli:<user>`, `env` for TOLLGATE_ADMIN_KEY, or `gateway`. */
   readonly id: string
@@ -19,7 +19,7 @@ export interface Change {
   actor: Actor
   /** E.g. `key.update`. */
   action: string
-  /** What was changed, e.g. `key:0123` or `account:team`. */
+  /** The changed object, e.g. `key:0123` or `account:team`. */
   target: string
   /** Null for something new. */
   before?: Facts | null
@@ -29,8 +29,8 @@ export interface Change {
 }
 
 /**
- * Adds a change to the audit log, in the transaction that makes it. Of `before` and `after`, only fields that
- * differ are kept; if none do, nothing was changed and nothing is recorded.
+ * Adds a change to the audit log, in the transaction of the change. Keeps only the fields of `before` and
+ * `after` that differ; without any, nothing is recorded.
  */
 export async function recordChange (
   queries: Pick<Queries, 'run'>, { actor, action, target, before = null, after, at }: Change

@@ -1,6 +1,6 @@
 import type { Store } from './store.ts'
 
-/** Whether this node does a periodic task that one node does for all: false when another began it lately. */
+/** Whether this node runs a periodic task that one node runs for all; false if another began it recently. */
 export async function claimChore (
   { run, clock }: Pick<Store, 'run' | 'clock'>, name: string, everyMs: number
 ): Promise<boolean> {

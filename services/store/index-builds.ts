@@ -6,8 +6,8 @@ export interface IndexBuild { name: string, sql: string }
 const statement = /^create (unique )?index (\w+) (on [^;]+)$/s
 
 /**
- * Returns the indexes of a migration that creates nothing but indexes; of any other, none. Their statements
- * are those of Postgres, which must be outside a transaction.
+ * Returns the indexes of a migration that creates only indexes, else none. Their statements are for Postgres
+ * and run outside a transaction.
  */
 export function indexesOf (sql: string): IndexBuild[] {
   const written = sql.split('\n').filter(line => !line.trimStart().startsWith('--')).join('\n')
@@ -20,8 +20,8 @@ export function indexesOf (sql: string): IndexBuild[] {
 }
 
 /**
- * Builds indexes on Postgres while others write to their tables; one node at a time. What an interrupted
- * build has left is removed and built again.
+ * Builds indexes on Postgres while others write to their tables, on one node at a time. Removes and rebuilds
+ * the remains of an interrupted build.
  */
 export async function buildIndexes (queries: ScriptQueries, builds: readonly IndexBuild[]): Promise<void> {
   for (const { name, sql } of builds) {

@@ -1,9 +1,8 @@
 import type { Store, Value } from './store.ts'
 
 /**
- * Describes rows by their columns, in the JSON form that the engine unpacks fastest. A statement takes them
- * as its first parameter, one text whatever their number: it stays prepared, and no limit on parameters
- * applies.
+ * Describes rows by their columns, in the JSON form that the engine unpacks fastest. Any number of rows is
+ * one text, the first parameter of a statement: it stays prepared, and no limit on parameters applies.
  */
 export function createJsonRows<Row extends Record<string, Value>> (
   engine: Store['engine'], columns: Record<keyof Row & string, 'text' | 'bigint'>

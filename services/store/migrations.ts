@@ -8,10 +8,10 @@ interface Migration { id: number, name: string, sql: string }
 
 const folder = join(import.meta.dirname, 'migrations')
 
-/** Whether an older database is migrated or refused; an empty one gets its tables in any case. */
+/** Whether an older database is migrated or rejected; an empty one always gets its tables. */
 export type MigrationPolicy = 'apply' | 'refuse'
 
-/** What `migrate` has applied, and the indexes to build next, outside the transaction, before it goes on. */
+/** The applied migrations, and the indexes to build next, outside the transaction, before continuing. */
 export interface Migrated { names: string[], indexes: IndexMigration | null }
 
 /** A migration that builds indexes on tables in use. */
@@ -20,8 +20,8 @@ export interface IndexMigration { id: number, name: string, builds: IndexBuild[]
 /**
  * Applies the migrations that a database lacks, in the caller's transaction and under its lock; on Postgres,
  * those before the next one that only builds indexes, unless the database is empty. Throws an Error, before
- * any change, when the database was written by a newer version, or by an older one that is to be refused, or
- * its history differs.
+ * any change, when the database was written by a newer version, or by an older one with `refuse`,
+ * or its history differs.
  */
 export async function migrate (
   engine: Store['engine'], queries: ScriptQueries, policy: MigrationPolicy
@@ -47,7 +47,7 @@ export async function migrate (
   return { names, indexes: null }
 }
 
-/** Notes that a migration was applied; again without effect. */
+/** Records that a migration was applied; repeating it has no effect. */
 export async function recordMigration (
   queries: Queries, { id, name }: Pick<Migration, 'id' | 'name'>
 ): Promise<void> {
@@ -87,7 +87,7 @@ function refuseOtherHistory (applied: { id: number, name: string }[], shipped: M
     const expected = shipped[index]
     if (expected === undefined) {
       throw new Error(`The database was written by a newer version of Tollgate (migration ${id}, ${name}); ` +
-        `this version knows ${shipped.length} migrations. Start the newer version, or restore an older backup.`)
+        `this version has ${shipped.length} migrations. Start the newer version, or restore an older backup.`)
     }
     if (expected.id !== id || expected.name !== name) {
       throw new Error(`The database has migration ${id}, ${name}, where this version has ` +

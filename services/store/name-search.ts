@@ -13,8 +13,8 @@ const lastCharacter = '\u{10FFFF}'
 
 /**
  * Returns a query of `match_text` and `match_id` for at most `limit` rows whose name or id begins with a
- * prefix, in the order of the match. However many match, it reads that many entries of an index on each of
- * `(folded(name), id)` and `(folded('id'), id)`.
+ * prefix, ordered by the match. For any number of matches it reads at most `limit` entries of an index on
+ * `(folded(name), id)` and of one on `(folded('id'), id)`.
  */
 export function nameSearchSql (
   engine: Store['engine'],
@@ -38,7 +38,7 @@ export function nameSearchSql (
     ) as matched order by match_text, match_id limit ${max}`
 }
 
-/** Returns where a row was found. */
+/** Returns the position of a found row. */
 export function nameMatch (prefix: string, name: string, id: string): NameMatch {
   const text = fold(name)
   return [text.startsWith(fold(prefix)) ? text : fold(id), id]

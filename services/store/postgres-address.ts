@@ -1,14 +1,14 @@
 import type { ClientConfig } from 'pg'
 import { columnTypes } from './postgres-values.ts'
 
-/** How to reach a Postgres server, and the parameters of the address that are Tollgate's own. */
+/** The address of a Postgres server, and its parameters for Tollgate. */
 export interface PostgresAddress { config: ClientConfig, connections: number, statementTimeoutMs: number }
 
-/** No statement of a request takes seconds: one that does would keep all others waiting. */
+/** No statement of a request takes seconds; a slow one would delay all others. */
 const defaults = { connections: 10, connectTimeoutS: 3, statementTimeoutMs: 2_500 }
 const most = { connections: 1_000, connectTimeoutS: 300, statementTimeoutMs: 24 * 3_600_000 }
 const keepAliveAfterMs = 10_000
-/** How much later than the server the client gives up a statement, and then the connection. */
+/** After the server's timeout, the client waits this much longer before it drops a connection. */
 const responseTimeoutMs = 500
 /** After this time, a process that hangs in a transaction loses its locks. */
 const idleInTransactionTimeoutMs = 5_000
@@ -48,7 +48,7 @@ export function clientLimits (timeoutMs: number): ClientConfig {
   return { query_timeout: timeoutMs + responseTimeoutMs }
 }
 
-/** The server's timeouts as parameters, which a pooler may refuse at the start of a connection. */
+/** The server's timeouts as parameters, which a pooler may reject at the start of a connection. */
 export function serverLimits (timeoutMs: number, lockMs = lockTimeoutMs): Record<string, number> {
   return {
     statement_timeout: timeoutMs,
@@ -63,8 +63,8 @@ export function settingStatements (parameters: Record<string, number>, scope: 's
 }
 
 /**
- * How long a statement waits for a lock, in ms; then its transaction is tried again after a pause. So those
- * that wait for one row neither keep others locked for long, nor take up all connections.
+ * How long a statement waits for a lock, in ms, before its transaction is retried after a pause. Transactions
+ * that wait for one row then neither lock others for long nor use up all connections.
  */
 export const lockTimeoutMs = 200
 

@@ -5,13 +5,13 @@ interface ClockOptions {
   /** Reads the time of the server, in ms since 1970. */
   readServerMs (): Promise<number>
   log: Log
-  /** This machine's clock, and one that is never set. */
+  /** This machine's clock, and a monotonic one. */
   machine?: () => number
   monotonic?: () => number
   timers?: Timers
 }
 
-/** The server's clock as this process knows it. */
+/** This process's estimate of the server's clock. */
 export interface PostgresClock {
   read: () => number
   stop (): Promise<void>
@@ -22,8 +22,9 @@ const measureEveryMs = 10_000
 const maxDifferenceMs = 5_000
 
 /**
- * Measures the server's clock now and every ten seconds, and carries it on by the monotonic clock in between,
- * so that it is known without a query and this machine's clock may be wrong. It errs by half of a round trip.
+ * Measures the server's clock now and every ten seconds, and extrapolates it by the monotonic clock in
+ * between: reading it needs no query, and this machine's clock may be wrong. Its error is at most half a
+ * round trip.
  */
 export async function startPostgresClock (options: ClockOptions): Promise<PostgresClock> {
   const { readServerMs, log, machine = Date.now, timers = realTimers } = options
@@ -43,7 +44,7 @@ export async function startPostgresClock (options: ClockOptions): Promise<Postgr
 
   const read = () => Math.floor(monotonic() + aheadMs)
   await measure()
-  // While the server is away, the last measurement holds.
+  // While the server is away, the last measurement remains valid.
   const measuring = periodically(() => measureEveryMs, measure, () => {}, { timers })
   return { read, stop: () => measuring.stop() }
 }

@@ -9,7 +9,9 @@ export interface PostgresConnection extends ScriptQueries {
   isBroken (): boolean
 }
 
-/** Wraps a connected client, preparing each statement once. `onSilence`: the server does not respond. */
+/**
+ * Wraps a connected client, preparing each statement once. Calls `onSilence` if the server does not respond.
+ */
 export function createPostgresConnection (
   client: ClientBase, names: StatementNames, onSilence = () => {}
 ): PostgresConnection {
@@ -61,8 +63,9 @@ export async function inTransaction<T> (
 type StatementNames = ReturnType<typeof createStatementNames>
 
 /**
- * Creates the names under which at most `max` texts stay prepared. Names are never dropped, as connections
- * keep their statements; they are hashes of the text, because a pooler may keep them for several processes.
+ * Creates the names under which at most `max` texts stay prepared. Names are never dropped, because
+ * connections keep their statements; they are hashes of the text, because a pooler may share them between
+ * processes.
  */
 export function createStatementNames (max: number) {
   const names = new Map<string, { name: string, version: number }>()
@@ -74,14 +77,14 @@ export function createStatementNames (max: number) {
   }
 
   return {
-    /** Undefined beyond the first `max` texts: those are parsed each time. */
+    /** Undefined beyond the first `max` texts, which are parsed each time. */
     nameOf (sql: string): string | undefined {
       const known = names.get(sql)
       if (known !== undefined) return known.name
       return names.size < max ? assign(sql, 1) : undefined
     },
 
-    /** Renames a text, if `name` is still its name, so that connections prepare it again. */
+    /** Renames a text if `name` is still its name, so that connections prepare it again. */
     replace (sql: string, name: string): void {
       const known = names.get(sql)
       if (known?.name === name) assign(sql, known.version + 1)
@@ -91,8 +94,8 @@ export function createStatementNames (max: number) {
 
 /**
  * Runs the statements of `work` one at a time. When it returns or throws, none is running, and later ones are
- * refused, as they would belong to another transaction. Throws what `work` throws, else the error of the
- * first statement that failed.
+ * rejected, because they would belong to another transaction. Throws the error of `work`, else that of the
+ * first failed statement.
  */
 async function runInOrder<T> (statements: Queries, work: (queries: Queries) => Promise<T>): Promise<T> {
   const failures: unknown[] = []

@@ -25,8 +25,8 @@ const problems = new Map<string, StoreProblem>([
 ])
 
 /**
- * Whether the database cannot be used now. Only errors of the values and of concurrent transactions say
- * nothing about it: any other may end, by an operator's hand or of itself.
+ * Whether the database cannot be used now: every error except those of values and concurrent transactions, as
+ * it may pass, alone or by an operator's action.
  */
 export function isUnavailable (error: unknown): boolean {
   if (error instanceof RangeError || error instanceof TypeError) return false
@@ -42,19 +42,19 @@ export function isTransient (error: unknown): boolean {
   return !(error instanceof Error && 'code' in error && tlsCodes.test(String(error.code)))
 }
 
-/** Whether the server has sent nothing at all, although it would have ended the statement by itself. */
+/** Whether the server did not respond at all, although it would have ended the statement. */
 export function isSilence (error: unknown): boolean {
   return error instanceof Error && error.message === 'Query read timeout'
 }
 
-/** Why the database cannot be used, by an error for which `isUnavailable` holds. */
+/** The problem behind an error for which `isUnavailable` is true. */
 export function postgresProblem (error: unknown): StoreProblem {
   if (!(error instanceof DatabaseError)) return 'unreachable'
   const code = error.code ?? ''
   return problems.get(code) ?? (awayCodes.test(code) ? 'unreachable' : 'refused')
 }
 
-/** Why a statement or transaction failed, if only because of concurrent ones; else null. */
+/** The conflict with a concurrent transaction behind a failure, or null. */
 export function conflictOf (error: unknown): 'locked' | 'conflict' | null {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof StoreUnavailable) return null

@@ -16,7 +16,7 @@ export type ConnectionPool = ReturnType<typeof createConnectionPool>
 
 interface PoolOptions {
   log: Log
-  /** Whether a pooler may run each transaction in another session: then no session keeps anything. */
+  /** Whether a pooler may run each transaction in another session, so that sessions keep no state. */
   sharesSessions: boolean
 }
 
@@ -50,7 +50,7 @@ export function createConnectionPool (address: PostgresAddress, { log, sharesSes
     }
   }
 
-  /** A server that vanished without a word has left the other connections behind as well. */
+  /** If the server vanished silently, its other connections are dead too. */
   function destroyAll (): void {
     log.warn({ connections: sockets.size }, 'Postgres does not respond; all connections are replaced')
     for (const socket of sockets) if (!socket.connecting) socket.destroy(new Error('Postgres does not respond'))
@@ -73,7 +73,9 @@ export function createConnectionPool (address: PostgresAddress, { log, sharesSes
   return {
     /** Throws StoreUnavailable if no connection is available, else what `work` throws. */
     transaction,
-    /** For one statement, which needs a transaction only to have the limits. Throws as `transaction`. */
+    /**
+     * Runs one statement, in a transaction only if it needs one for the timeouts. Throws as `transaction`.
+     */
     statement: sharesSessions ? transaction : use,
 
     async close (): Promise<void> {

@@ -14,25 +14,25 @@ import { StoreUnavailable } from './store.ts'
 const retryMs = 500
 /** Includes waiting for another process that migrates. */
 const migrationTimeoutMs = 10 * 60_000
-/** Of one index; it waits for every transaction that was open when it began. */
+/** Time limit of one index build; it waits for every transaction that was open when it began. */
 const indexTimeoutMs = 6 * 3_600_000
-/** A migration waits for locks as long as it may last. */
+/** A migration waits for locks until its time limit. */
 const beginMigration = `begin; ${settingStatements(serverLimits(migrationTimeoutMs, 0), 'local')}`
 /** Arbitrary keys for the advisory locks. */
 const migrationLock = 8_655_742_953
 const buildLock = 8_655_742_954
 
-/** What was found and done before the first request. */
+/** The result of the start: applied migrations and the kind of connection. */
 interface Prepared {
   /** The names of the migrations. */
   migrated: string[]
-  /** Whether a pooler gives each transaction the session that is free (PgBouncer's transaction mode). */
+  /** Whether a pooler gives each transaction any free session (PgBouncer's transaction mode). */
   sharesSessions: boolean
 }
 
 /**
  * Migrates a database, its tables in one process at a time. Throws StoreUnavailable if it is unreachable for
- * `timeoutMs`, an Error if it refuses the connection or cannot be migrated.
+ * `timeoutMs`, an Error if it rejects the connection or cannot be migrated.
  */
 export async function preparePostgres (
   address: PostgresAddress,
@@ -94,12 +94,12 @@ async function prepareOver (
   }
 }
 
-/** How often a pooler could happen to give each connection its own session. */
+/** Number of tests, because a pooler may give each connection its own session by chance. */
 const sessionChecks = 3
 
 /**
- * Whether another connection gets the session of this one, or this one another while that is taken: both
- * never happen to connections that have a session each.
+ * Whether another connection gets the session of this one, or this one gets another session while its own is
+ * taken. Neither happens if each connection has its own session.
  */
 async function areSessionsShared (
   connection: PostgresConnection, address: PostgresAddress
@@ -127,7 +127,7 @@ async function sessionOf (connection: PostgresConnection): Promise<number | unde
 /**
  * Builds the indexes of a migration while others write, over a connection of its own; false if another node
  * is building. A build waits until every older snapshot has ended: a node that waits for the lock in SQL
- * would have one, while a transaction that only keeps the lock has none.
+ * would have one; a transaction that only holds the lock has none.
  */
 async function addIndexes (
   connection: PostgresConnection, address: PostgresAddress, sharesSessions: boolean,
@@ -137,13 +137,13 @@ async function addIndexes (
     const lock = await connection.get<{ taken: number }>(
       'select pg_try_advisory_xact_lock($1) as taken', [buildLock])
     if (lock?.taken !== 1) return false
-    // A simple statement also closes the portal of the one before, which has kept its snapshot.
+    // A simple statement also closes the portal of the previous one, which kept its snapshot.
     await connection.script('set local idle_in_transaction_session_timeout = 0')
     const client = createClient(address, indexTimeoutMs)
     try {
       await connect(client)
       const builder = createPostgresConnection(client, createStatementNames(0))
-      // Set in a shared session, it would be that of others afterwards.
+      // Set for a shared session, it would then apply to others.
       if (!sharesSessions) await builder.script(`set statement_timeout = ${indexTimeoutMs}`)
       await buildIndexes(builder, builds)
     } finally {

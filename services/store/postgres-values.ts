@@ -2,8 +2,8 @@ import type { CustomTypesConfig } from 'pg'
 import type { Value } from './store.ts'
 
 /**
- * Returns a value as it is bound: Postgres has no NUL in texts, and in JSON neither that nor halves of
- * surrogate pairs, so they become U+FFFD. Throws RangeError for a number that is not exact on every engine.
+ * Returns a value as it is bound. Postgres allows no NUL in text, and neither NUL nor lone surrogates in
+ * JSON, so they become U+FFFD. Throws RangeError for a number that is not exact on every engine.
  */
 export function toParameter (value: Value): Value {
   if (typeof value === 'string') return storableText(value)

@@ -20,7 +20,7 @@ interface PostgresOptions { log: Log, startTimeoutMs?: number, migrations?: Migr
 
 /**
  * Opens and migrates the Postgres database at `url`. Throws StoreUnavailable if it stays unreachable, an
- * Error if the address is invalid, the server refuses the connection or a newer version has written the
+ * Error if the address is invalid, the server rejects the connection or a newer version has written the
  * database.
  */
 export async function openPostgres (

@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 
 export type SecretBox = ReturnType<typeof createSecretBox>
 
-/** The values of TOLLGATE_SECRET_KEY and TOLLGATE_SECRET_KEY_PREVIOUS; null where they are not set. */
+/** The values of TOLLGATE_SECRET_KEY and TOLLGATE_SECRET_KEY_PREVIOUS, null if unset. */
 export interface SecretKeys { current: string | null, previous: string | null }
 
 /** An encrypted value is `enc1.<id of the key>.<base64url of iv, tag and text>`. */
@@ -11,8 +11,8 @@ const ivBytes = 12
 const authTagLength = 16
 
 /**
- * Encrypts the secrets that the database keeps, by AES-256-GCM with a key that the database does not have. A
- * value opens only under the name that it was sealed for. Without a current key, values stay as they are.
+ * Encrypts the secrets in the database by AES-256-GCM with a key outside the database. A value can be opened
+ * only under the name that it was sealed for. Without a current key, values stay unencrypted.
  */
 export function createSecretBox ({ current, previous }: SecretKeys) {
   const sealingKey = current === null ? null : deriveKey(current)
@@ -44,17 +44,17 @@ export function createSecretBox ({ current, previous }: SecretKeys) {
   }
 
   return {
-    /** Returns what to store for a secret. */
+    /** Returns the value to store for a secret. */
     seal,
-    /** Returns a secret as it was sealed, or stored without a key. Throws Error if its key is missing. */
+    /** Returns a sealed or unencrypted secret. Throws Error if its key is missing. */
     open,
-    /** Whether a stored value is as `seal` would make it now. */
+    /** Whether a stored value is sealed with the current key. */
     isCurrent: (stored: string): boolean =>
       sealingKey === null ? !stored.startsWith(mark) : stored.startsWith(`${mark}${sealingKey.id}.`)
   }
 }
 
-/** Source: RFC 5869. The id says which key a value needs, and nothing about the key. */
+/** Source: RFC 5869. The id identifies the key of a value without revealing it. */
 function deriveKey (secret: string): { id: string, bytes: Buffer } {
   const derive = (purpose: string, length: number) =>
     Buffer.from(hkdfSync('sha256', secret, '', `tollgate ${purpose}`, length))

@@ -4,7 +4,7 @@ import { retry } from '../shared/timers.ts'
 import { StoreUnavailable, type Queries, type StoreProblem, type Value } from './store.ts'
 
 const maxStatements = 500
-/** SQLite's own wait for a lock blocks the event loop; longer waits are up to `retryWhileBusy`. */
+/** SQLite's wait for a lock blocks the event loop, so `retryWhileBusy` does longer waits. */
 const blockingTimeoutMs = 10
 
 export type SqliteConnection = ReturnType<typeof connect>
@@ -12,7 +12,7 @@ export type SqliteConnection = ReturnType<typeof connect>
 /** Opens a connection. Its methods throw StoreUnavailable, SQLite's own errors or RangeError. */
 export function connect (path: string, { readOnly = false, clock = Date.now } = {}) {
   const database = open(path, readOnly)
-  /** The time of the current statement; SQLite calls the function once for each mention of it. */
+  /** The time of the current statement; SQLite calls the function once per occurrence. */
   let nowMs: bigint | null = null
   database.function('now_ms', { deterministic: true }, () => {
     nowMs ??= BigInt(clock())
@@ -28,7 +28,7 @@ export function connect (path: string, { readOnly = false, clock = Date.now } = 
     return statement
   }
 
-  /** A statement that is run next. */
+  /** Prepares the next statement. */
   function next (sql: string): StatementSync {
     nowMs = null
     return prepared(sql)
@@ -135,7 +135,7 @@ const sqliteProblems = new Map<number, StoreProblem>([
   [26, 'damaged'] // not a database
 ])
 
-/** What the values of a statement cause: too large, a violated constraint or a trigger, of the wrong type. */
+/** Errors of values: too large, of the wrong type, or a violated constraint or trigger. */
 const rejectionCodes = new Set([18, 19, 20])
 
 function isBusy (error: unknown): boolean {
@@ -147,7 +147,7 @@ function primaryCode (error: unknown): number {
   return typeof error.errcode === 'number' ? error.errcode & 0xff : 0
 }
 
-/** Each number of rows needs a statement of its own. */
+/** Each number of rows needs a separate statement. */
 const rowsPerStatement = 128
 
 /** `add` pushes a row's values in the order of the columns, which is faster than looking them up. */
@@ -157,7 +157,7 @@ interface RowPart<Row> {
 }
 
 export interface RowInsert<Row> extends RowPart<Row> {
-  /** Columns in which many rows are alike, whose values are then bound once. */
+  /** Columns with equal values in many rows, which are then bound once. */
   shared?: RowPart<Row> & { areAlike (one: Row, other: Row): boolean }
   /** Columns that are the same in all rows: literals of the statement. */
   constants?: Readonly<Record<string, Value>>
@@ -176,7 +176,7 @@ export function createRowInsert<Row> (
   const tuple = (length: number) => `(${Array(length).fill('?').join(', ')})`
   const times = (count: number, text: string) => Array(count).fill(text).join(', ')
 
-  // Spares SQLite a statement journal: a failed statement rolls its transaction back in any case.
+  // Spares SQLite a statement journal: a failed statement rolls its transaction back anyway.
   const insert = `insert or rollback into ${table}`
   const texts: Record<'alike' | 'unlike', (count: number) => string> = {
     alike: memoizeByCount(count => `${insert} (${names})

@@ -4,15 +4,15 @@ import { dirname } from 'node:path'
 import { StoreUnavailable } from './store.ts'
 
 /**
- * Creates the folder and the file of a database for their owner alone, whatever the umask, and closes to
- * others what an earlier version left open to all. A file that only a group may read was shared on purpose,
- * and a folder may have other uses: both stay as they are. Throws StoreUnavailable.
+ * Creates the folder and the file of a database for their owner only, with any umask, and removes access for
+ * others that an earlier version had left. A file that only a group may read was shared on purpose, and an
+ * existing folder may have other uses: both are unchanged. Throws StoreUnavailable.
  */
 export async function prepareFiles (path: string): Promise<void> {
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
     if (!existsSync(path)) await (await open(path, 'a', 0o600)).close()
-    // SQLite gives new files beside the database its mode.
+    // SQLite creates further files with the mode of the database.
     for (const file of ['', '-wal', '-shm', '-journal'].map(ending => path + ending)) {
       const found = statSync(file, { throwIfNoEntry: false })
       const isOurs = found?.isFile() === true && found.uid === process.geteuid?.()
@@ -23,7 +23,7 @@ export async function prepareFiles (path: string): Promise<void> {
   }
 }
 
-/** Describes why the file at `path` cannot be opened, by SQLite's message and what is seen of the file. */
+/** Describes why the file at `path` cannot be opened, by SQLite's message and the state of the file. */
 export function unusableFile (path: string, error: unknown): unknown {
   if (!(error instanceof StoreUnavailable)) return error
   const { cause, problem } = error
@@ -36,7 +36,7 @@ export function unusableFile (path: string, error: unknown): unknown {
 function fileProblem (path: string): string | null {
   try {
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === true) return 'it is a folder'
-    // SQLite writes files of its own beside it.
+    // SQLite writes further files beside it.
     accessSync(dirname(path), constants.R_OK | constants.W_OK)
     if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK)
     return statfsSync(dirname(path)).bavail === 0 ? 'its disk is full' : null

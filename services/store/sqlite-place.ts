@@ -3,9 +3,9 @@ import type { Log } from '../shared/log.ts'
 import { periodically } from '../shared/timers.ts'
 import { StoreUnavailable } from './store.ts'
 
-/** Whether the open files of a database are still those at its path. */
+/** Watches whether the open files of a database are still those at its path. */
 export interface PlaceWatch {
-  /** Why nothing new may be written; null: they are, as of the last look. */
+  /** Why nothing new may be written; null if the files were in place at the last check. */
   readonly lost: StoreUnavailable | null
   stop (): Promise<void>
 }
@@ -13,9 +13,9 @@ export interface PlaceWatch {
 interface PlaceWatchOptions { log: Log, everyMs?: number }
 
 /**
- * Compares the files at `path` with those that were just opened there, every `everyMs`. SQLite itself goes on
- * with a file that was deleted, moved or replaced, and whatever it writes is lost with the process. Another
- * file is never opened instead.
+ * Compares the files at `path` with those that were just opened there, every `everyMs`. SQLite itself
+ * continues with a file that was deleted, moved or replaced, and its writes are lost with the process.
+ * Another file is never opened instead.
  */
 export function watchPlace (path: string, { log, everyMs = 2000 }: PlaceWatchOptions): PlaceWatch {
   // SQLite follows a link to the database, and keeps its log beside the target.
@@ -48,8 +48,8 @@ export function watchPlace (path: string, { log, everyMs = 2000 }: PlaceWatchOpt
   return watch
 }
 
-/** What an operator does about it; docs/books.md says it at length. */
-const recovery = 'What runs is still written to the open files: put the file back, or before this process ends stop it ' +
+/** Advice for the operator; docs/books.md has the details. */
+const recovery = 'Running work is still written to the open files: put the file back, or before this process ends stop it ' +
   '(kill -STOP), copy `openFiles` to their names, and only then kill and restart it.'
 
 function reasonOf (problem: () => string | null): string | null {
@@ -60,13 +60,13 @@ function reasonOf (problem: () => string | null): string | null {
   }
 }
 
-/** Device and inode; null: there is no such file. */
+/** Device and inode; null if the file does not exist. */
 function identityOf (file: string): string | null {
   const found = statSync(file, { bigint: true, throwIfNoEntry: false })
   return found === undefined ? null : `${found.dev}:${found.ino}`
 }
 
-/** Where Linux shows the open files of this process, by their names; elsewhere there are none. */
+/** The open files of this process under Linux's `/proc`, by name; empty on other systems. */
 function openFilesOf (files: readonly string[]): Record<string, string> {
   const folder = `/proc/${process.pid}/fd`
   try {
@@ -81,7 +81,7 @@ function readLink (link: string): string {
   try {
     return readlinkSync(link)
   } catch {
-    // It was closed meanwhile.
+    // It has been closed.
     return ''
   }
 }

@@ -3,10 +3,10 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { connect, retryWhileBusy, type SqliteConnection } from './sqlite-connection.ts'
 import { StoreUnavailable, type StoreProblem, type Value } from './store.ts'
 
-/** A read, from the gateway's thread to that of the reports. */
+/** A read, sent from the gateway's thread to the reports' thread. */
 export interface ReportQuestion { method: 'all' | 'get', sql: string, params: readonly Value[] }
 
-/** What came of it: rows, or what is needed to build the error again. */
+/** Its result: rows, or the data to rebuild the error. */
 export type ReportResult = { rows: unknown[] } | {
   message: string
   problem: StoreProblem | null
@@ -17,7 +17,7 @@ export type ReportResult = { rows: unknown[] } | {
 const busyTimeoutMs = 5_000
 const reportPriority = 10
 
-// Requests come first when the processor is short. Only Linux has a priority per thread.
+// Requests have priority when the processor is busy. Only Linux has a priority per thread.
 if (process.platform === 'linux') setPriority(reportPriority)
 
 const path: string = workerData
@@ -43,7 +43,7 @@ function describe (error: unknown): ReportResult {
   const isAway = error instanceof StoreUnavailable
   const cause = isAway ? error.cause : error
   const message = cause instanceof Error ? cause.message : String(cause)
-  // An Error's own fields, which are lost when it is copied to another thread.
+  // The extra fields of an Error, which are lost when it is copied to another thread.
   const details = cause instanceof Error ? { ...cause } : {}
   return { message, problem: isAway ? error.problem : null, isRange: cause instanceof RangeError, details }
 }

@@ -3,10 +3,10 @@ import type { ReportResult, ReportQuestion } from './sqlite-reports-thread.ts'
 import { StoreUnavailable, type Reports, type StoreProblem, type Value } from './store.ts'
 
 export interface ReportLimits {
-  /** How long a read may take, and how long it may wait for its turn. */
+  /** Time limit of a read, and of its wait for its turn. */
   timeoutMs: number
   maxWaiting: number
-  /** What the thread runs. */
+  /** The program of the thread. */
   program?: URL
 }
 
@@ -20,7 +20,7 @@ interface Read {
 }
 
 const ownProgram = new URL('./sqlite-reports-thread.ts', import.meta.url)
-/** A stopped thread ends once its statement does, so it may go on for a while beside the next one. */
+/** A stopped thread ends after its statement, so it may run for a while beside the next one. */
 const maxEnding = 2
 
 /**
@@ -135,7 +135,7 @@ function crowded (message: string): StoreUnavailable {
   return new StoreUnavailable(new Error(message), { problem: 'crowded' })
 }
 
-/** A thread's errors lose their class and their own fields on the way. */
+/** A thread's errors lose their class and extra fields when they are copied. */
 function toError ({ message, problem, isRange, details }: Exclude<ReportResult, { rows: unknown }>): Error {
   if (isRange) return new RangeError(message)
   const error = Object.assign(new Error(message), details)

@@ -21,7 +21,7 @@ interface SqliteOptions {
 }
 
 /**
- * Opens the SQLite database at `path`, creating what is missing; `:memory:` keeps everything in this process.
+ * Opens the SQLite database at `path`, creating missing parts; `:memory:` keeps everything in this process.
  * Throws StoreUnavailable when the file cannot be used, an Error when a newer version has written it.
  * Transactions are asynchronous and a connection has one at a time: writes take the write lock and run on
  * `writer`, so no statement ends up in another's transaction; reads run on `reader`, which sees the last
@@ -64,7 +64,7 @@ async function openMigrated (
     writer = opened
     const migrated = await inTransaction(opened, busyTimeoutMs, async queries => {
       const { names } = await migrate('sqlite', queries, migrations)
-      // Fails now, and not at the first request, where nothing can be written.
+      // An unwritable database fails now and not at the first request.
       await queries.run('update migration set name = name where id = 1')
       return names
     })
@@ -120,7 +120,7 @@ function createStore ({ writer, reader, reports, place, busyTimeoutMs, clock }: 
 
 /**
  * Runs `work` under a lock taken at the start (IMMEDIATE), so that it never fails because it has read old
- * rows. As on Postgres, statements are rejected after a failure, and after the end.
+ * rows. As on Postgres, statements are rejected after a failure and after the end.
  */
 async function inTransaction<T> (
   connection: SqliteConnection, busyTimeoutMs: number, work: (queries: ScriptQueries) => Promise<T>
@@ -159,12 +159,12 @@ async function inTransaction<T> (
   }
 }
 
-/** How long pieces of work may follow each other before other events have their turn. */
+/** Longest sequence of work before other events get their turn. */
 const maxTurnMs = 10
 
 /**
- * Creates a lock that runs one piece of work at a time, first come, first served. A long row of work leaves
- * time for other events, which awaiting one statement of SQLite after the other does not. Throws
+ * Creates a lock that runs one piece of work at a time, first come, first served. A long sequence of work
+ * yields to other events, which awaiting SQLite's synchronous statements does not. Throws
  * StoreUnavailable when it is not free within `maxWaitMs` or `maxWaiting` wait; the timeout also ends the
  * deadlock of work that waits for the lock it holds.
  */
@@ -189,7 +189,7 @@ export function createWriteLock ({ maxWaitMs, maxWaiting }: { maxWaitMs: number,
     return promise
   }
 
-  /** The lock is not free in between, so that newcomers cannot overtake. */
+  /** The lock is handed over directly, so that newcomers cannot overtake. */
   function passOn (): void {
     const [next] = waiting
     if (next === undefined) {

@@ -19,8 +19,8 @@ export interface ScriptQueries extends Queries {
 }
 
 /**
- * Reads that may take seconds: on SQLite a thread with a read-only connection of its own, on Postgres a few
- * connections of their own. Each statement sees one snapshot of what is committed. Methods throw
+ * Reads that may take seconds: on SQLite in a thread with a read-only connection, on Postgres on a few
+ * separate connections. Each statement sees one snapshot of the committed data. Methods throw
  * StoreUnavailable, also when the read takes too long or too many wait.
  */
 export type Reports = Pick<Queries, 'all' | 'get'>
@@ -34,8 +34,8 @@ export interface Store extends Queries {
   /** Every read whose time grows with the number of rows goes here, so that no request waits for it. */
   readonly reports: Reports
   /**
-   * Milliseconds since 1970 by the database's clock, without a query: nodes agree on it however wrong the
-   * clocks of their machines are. In SQL it is `now_ms()`, which decides who is dead and what has expired.
+   * Milliseconds since 1970 by the database's clock, without a query: nodes agree on it even if their
+   * machines' clocks are wrong. In SQL it is `now_ms()`, which decides on dead nodes and expiry.
    */
   readonly clock: () => number
   /**
@@ -46,8 +46,8 @@ export interface Store extends Queries {
    */
   transaction<T>(work: (queries: Queries) => Promise<T>): Promise<T>
   /**
-   * Why no work may begin: on SQLite, the file was deleted, moved or replaced. What was begun can still be
-   * written, to the file that is open. Null or absent: there is no reason.
+   * Why no work may begin, if the SQLite file was deleted, moved or replaced; work that has begun can still
+   * be written to the open file. Null or absent otherwise.
    */
   readonly lost?: StoreUnavailable | null
   close(): Promise<void>
@@ -59,10 +59,10 @@ const problems = {
   readOnly: 'The database cannot be written.',
   full: 'The disk of the database is full.',
   damaged: 'The database is damaged.',
-  refused: 'The database refused a statement.',
+  refused: 'The database rejected a statement.',
   busy: 'Another process keeps the database locked.',
   locked: 'Another transaction keeps rows locked.',
-  slow: 'The database did not answer in time.',
+  slow: 'The database did not respond in time.',
   crowded: 'Too many reports are waiting.',
   misplaced: 'The database file was deleted or replaced.'
 }
@@ -70,11 +70,11 @@ const problems = {
 /** Why the database cannot be used. */
 export type StoreProblem = keyof typeof problems
 
-/** The database cannot be used, reached or did not answer: a 503 for the client, never a 401. */
+/** The database cannot be used, cannot be reached or did not respond: a 503 for the client, never a 401. */
 export class StoreUnavailable extends Error {
   readonly problem: StoreProblem
 
-  /** The problem is that of the cause by default. */
+  /** By default, the problem is taken from the cause. */
   constructor (cause: unknown, { problem = problemOf(cause), message = problems[problem] }: {
     problem?: StoreProblem, message?: string
   } = {}) {
@@ -88,7 +88,7 @@ function problemOf (cause: unknown): StoreProblem {
   return cause instanceof StoreUnavailable ? cause.problem : 'unreachable'
 }
 
-/** The error of a statement that comes after its transaction. */
+/** The error of a statement after the end of its transaction. */
 export function transactionEnded (): Error {
   return new Error('The transaction has ended: await every statement within it.')
 }
