@@ -11,18 +11,18 @@ let app: FastifyInstance | null = null
 let isClosing = false
 
 const parent = createLink(process, {
-  answers: {
+  handlers: {
     metrics: () => app?.metrics.snapshot() ?? [],
     counts: () => app?.load.counts ?? {}
   },
   notes: { leave }
 })
-// A signal to this process alone lets it finish its requests; those to the node come from the parent, even
-// when a terminal or a service manager sends them to every process.
+// A signal to this process alone makes it finish its requests; signals to the node come from the parent, even
+// if a terminal or a service manager sends them to every process.
 process.on('SIGTERM', () => leave('SIGTERM'))
 process.on('SIGINT', () => {})
 process.on('disconnect', () => leave('disconnect'))
-// The parent may have ended while this program was loaded.
+// The parent may have ended while this program was loading.
 if (!process.connected) leave('disconnect')
 
 /** Ends this worker once its requests have ended; at once if it has not started. */
@@ -53,7 +53,7 @@ async function work (): Promise<void> {
   const [listener] = app.listeners
   const boundSecond = listener === undefined ? 0 : portOf(listener)
   const ready: Ready = { port: portOf(app.server), secondPort: boundSecond, banner }
-  parent.tell('ready', ready)
+  parent.notify('ready', ready)
 }
 
 await work()

@@ -20,13 +20,13 @@ export interface StoredAccount extends Limits, WatchedColumns {
   availableNano: number
 }
 
-// What a node keeps spare for future requests is not held: whoever needs it gets it back.
+// A node's spare allowance is not held: other nodes can reclaim it.
 const heldForRequests = (account: string) => `${account}.held - (
     select cast(coalesce(sum(spare), 0) as bigint) from hold
     where hold.account = ${account}.id and hold.kind = 'node' and hold.state = 0
   )`
 
-/** The columns of an account. Its parents have to cover a request, too, so the least of all is available. */
+/** The columns of an account. Its parents pay too, so the available amount is the least of all. */
 export const accountColumns = `
   id, name, parent, requests_per_minute as "requestsPerMinute", tokens_per_minute as "tokensPerMinute",
   concurrent_requests as "concurrentRequests", created_at as "createdAt", frozen_at as "frozenAt",

@@ -41,7 +41,7 @@ export async function getAccount ({ store, flush }: Administration, id: string):
   return toAccount(row)
 }
 
-/** The same as its users see it, who learn nothing of the accounts above theirs. */
+/** The same for its users, without the accounts above. */
 export function withoutParent (account: Account): Account {
   return { ...account, parent: null, ...amountFields('available', account.balance_nano - account.held_nano) }
 }
@@ -86,7 +86,7 @@ function notNegative (param: string, nano: number): number {
   throw GatewayError.invalidValue(param, 'must not be below zero')
 }
 
-/** Refuses the requests of an account. Throws GatewayError 404, 409 for a closed one. */
+/** Freezes an account: its requests are rejected. Throws GatewayError 404, 409 for a closed one. */
 export async function freezeAccount (
   administration: Administration, id: string, { reason }: Freezing
 ): Promise<Account> {
@@ -94,7 +94,7 @@ export async function freezeAccount (
   return await getAccount(administration, id)
 }
 
-/** Lets the requests of a frozen account pass again. Throws GatewayError 404, 409 for a closed one. */
+/** Unfreezes an account. Throws GatewayError 404, 409 for a closed one. */
 export async function unfreezeAccount (
   administration: Administration, id: string, { reason }: Freezing
 ): Promise<Account> {
@@ -102,7 +102,7 @@ export async function unfreezeAccount (
   return await getAccount(administration, id)
 }
 
-/** Closes an account for good. Throws GatewayError 404, 409 while something is held or left on it. */
+/** Closes an account for good. Throws GatewayError 404, 409 while it has holds or credits. */
 export async function closeAccount (
   administration: Administration, id: string, { take_out: takeOut = false, reason }: Closing
 ): Promise<Account> {
@@ -112,11 +112,11 @@ export async function closeAccount (
 }
 
 export interface AccountRequest extends PageRequest {
-  /** The beginning of a name or id. */
+  /** A prefix of a name or id. */
   search?: string | undefined
 }
 
-/** Lists accounts by id, or what a search finds in its order. Throws GatewayError 400 for a wrong page. */
+/** Lists accounts by id, or search results by their match. Throws GatewayError 400 for a wrong page. */
 export async function listAccounts (
   administration: Administration, { search, ...request }: AccountRequest = {}
 ): Promise<Page<Account>> {

@@ -8,9 +8,9 @@ import { createTransfers, type Transfers } from '../../billing/ledger/transfers.
 import type { SecretBox } from '../../store/secret-box.ts'
 import type { Store } from '../../store/store.ts'
 
-/** What the CLI and the admin API operate on. */
+/** The dependencies of the CLI and the admin API. */
 export interface Administration {
-  /** Who makes the changes. */
+  /** The actor of the changes. */
   actor: Operator
   store: Store
   secretBox: SecretBox

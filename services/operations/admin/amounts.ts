@@ -15,7 +15,7 @@ export function nanoOf ({ amount_usd: usd, amount_nano: nano }: AmountInput): nu
   return nano === undefined ? undefined : withinRange('amount_nano', () => assertSafe(nano))
 }
 
-/** From here on, the numbers of JavaScript are further apart than a nano-dollar. */
+/** From here on, JavaScript numbers are further apart than a nano-dollar. */
 const coarseUsd = 2 ** 23
 
 /** Throws RangeError for a number that may have been rounded. */

@@ -29,7 +29,7 @@ export async function addDeposit (
 }
 
 /**
- * Refunds a charge, by default all that was not refunded yet. Throws GatewayError 400 for a larger amount,
+ * Refunds a charge, by default the part not yet refunded. Throws GatewayError 400 for a larger amount,
  * 404 for an unknown account or entry, 409 if the id belongs to another posting.
  */
 export async function addRefund (
@@ -98,7 +98,7 @@ function amountToTake ({ amount, ...given }: GivenToTake): number | 'all' {
 async function book (
   administration: Administration, id: string, posting: () => Promise<boolean>
 ): Promise<Booked> {
-  // Ids with a colon or `entry_` belong to the entries that the ledger books itself.
+  // Ids with a colon or `entry_` are reserved for the ledger's entries.
   assertFits(PostingId, id, 'id')
   try {
     const created = await posting()
@@ -108,7 +108,7 @@ async function book (
   }
 }
 
-/** Only the account's own usage can be refunded to it; other entries are reported as missing. */
+/** Only usage of the account can be refunded to it; other entries are reported as missing. */
 async function refuseForeignEntry (
   administration: Administration, account: string, id: string
 ): Promise<void> {

@@ -27,7 +27,7 @@ export interface EntryRequest extends PageRequest, TimeRange {
 }
 
 /**
- * Lists ledger entries, newest first; for a user, those of their account alone. Throws GatewayError 400 for a
+ * Lists ledger entries, newest first; for a user, only those of their account. Throws GatewayError 400 for a
  * wrong page.
  */
 export async function listEntries (
@@ -108,7 +108,7 @@ export async function runLedgerCheck ({ store, flush }: Administration): Promise
   }
 }
 
-/** What an entry adds to the balance of the account of the list, or takes away. */
+/** The signed change of the listed account's balance by an entry. */
 function changeFields (
   { kind, amountNano }: StoredEntry, movedNano: number | null
 ): Pick<Entry, 'change_usd' | 'change_nano'> {

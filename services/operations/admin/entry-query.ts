@@ -5,7 +5,7 @@ import type { Store, Value } from '../../store/store.ts'
 /** Which entries to list, newest first. Times in milliseconds since 1970; `to` is exclusive. */
 export interface EntrySelection {
   account: string | undefined
-  /** Only entries that name the account, and not those of accounts below it. */
+  /** Only entries of the account itself, without accounts below it. */
   isOwn: boolean
   kind: Entry['kind'] | undefined
   from: number | undefined
@@ -63,7 +63,7 @@ function periodOf (
   return { source: entriesOfPeriod(engine, first, beyond), conditions: [`at >= ${first}`, `at < ${beyond}`] }
 }
 
-/** As the indexes of operators' entries have it. */
+/** Equal to the expression of the indexes of operators' entries. */
 const isNoUsage = "entry.kind <> 'usage'"
 
 function kindConditions (kind: Entry['kind'] | undefined, place: (value: Value) => string): string[] {
@@ -73,7 +73,7 @@ function kindConditions (kind: Entry['kind'] | undefined, place: (value: Value) 
 
 const movementOf = (account: string) => `select entry from movement where movement.account = ${account}`
 
-/** Operators' entries, in parts without a common one: each reads an index, newest first. */
+/** Operators' entries, in disjoint parts: each reads an index, newest first. */
 function namedBy (account: string, isOwn: boolean): Part[] {
   const others = [`entry.debit <> ${account}`, isNoUsage]
   return [
@@ -90,15 +90,15 @@ function namedBy (account: string, isOwn: boolean): Part[] {
 
 interface ChargesOptions {
   isOwn: boolean
-  /** Of a period; `entry` for all. */
+  /** Entries of a period; `entry` for all. */
   source: string
   all: readonly string[]
   max: string
 }
 
 /**
- * Usage, and refunds that are in no other part, by the chains of the account. On Postgres, which has an index
- * of chains, the newest of each; on SQLite, and of a period, entries are read from the newest on.
+ * Usage, and refunds that are in no other part, by the chains of the account. Postgres reads the newest of
+ * each chain by an index; SQLite, and any query of a period, reads entries from the newest on.
  */
 function chargesOf (
   engine: Store['engine'], account: string, { isOwn, source, all, max }: ChargesOptions

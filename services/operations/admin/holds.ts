@@ -22,8 +22,8 @@ interface HoldRow {
 }
 
 /**
- * Lists what an account has set aside, the newest first: each job, and each node for the requests that it has
- * under way. Throws GatewayError 400 for a wrong page, 404, StoreUnavailable.
+ * Lists the holds of an account, newest first: one per job, and one per node for its running requests. Throws
+ * GatewayError 400 for a wrong page, 404, StoreUnavailable.
  */
 export async function listHolds (
   administration: Administration, { account, ...page }: HoldRequest
@@ -42,7 +42,7 @@ export async function listHolds (
   })
 }
 
-/** What a node keeps spare for requests to come is not held. */
+/** Without a node's spare allowance, which is not held. */
 const select = `
   select hold.id, hold.account, hold.kind, hold.owner, hold.amount - hold.spare as "amountNano",
     hold.created_at as "createdAt", hold.expires_at as "expiresAt", node.heartbeat_at as "seenAt",

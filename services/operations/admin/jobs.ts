@@ -15,7 +15,7 @@ import { requireOwn } from './own-account.ts'
 import { readPage, type Page, type PageRequest } from './page.ts'
 
 export interface JobRequest extends PageRequest {
-  /** The beginning of an id. */
+  /** A prefix of an id. */
   search?: string | undefined
   account?: string | undefined
   model?: string | undefined
@@ -45,7 +45,7 @@ export async function listJobs (
         ['model = ?', model],
         ['state = ?', state === 'live' ? undefined : state]
       ], params)
-      // As literals, which the indexes have.
+      // Literals, as in the indexes.
       const isLive = state === 'live' ? 'and finished_at is null' : ''
       const isDelivered = delivered === undefined ? '' : `and delivered = ${delivered === 'yes' ? 1 : 0}`
       const isFound = search === undefined ? '' : `and ${beginsWith(store.engine, 'id', search, params)}`
@@ -80,7 +80,7 @@ function unknownJob (id: string): GatewayError {
 }
 
 /**
- * Tells the node that runs a job to cancel it, which takes a few seconds; the client is not charged. Throws
+ * Requests the cancellation of a job, which takes a few seconds; the client is not charged. Throws
  * GatewayError 404 for an unknown job, 409 for a finished one.
  */
 export async function cancelJob (administration: Administration, id: string): Promise<AdminJob> {
@@ -103,7 +103,7 @@ async function withWebhooks (store: Store, rows: readonly ShownRow[]): Promise<S
   return rows.map(row => ({ ...row, webhooks: webhooks.filter(({ job }) => job === row.id) }))
 }
 
-/** Many receivers have their secret in the path or the query. */
+/** Only the origin, because many receivers have a secret in the path or query. */
 function withoutSecrets (url: string): string {
   const { origin, pathname } = new URL(url)
   return pathname.length > 1 ? `${origin}/…` : origin

@@ -17,7 +17,7 @@ import { readPage, type Page, type PageRequest } from './page.ts'
 
 export interface KeyRequest extends PageRequest {
   account?: string | undefined
-  /** The beginning of a label or id. */
+  /** A prefix of a label or id. */
   search?: string | undefined
 }
 
@@ -41,7 +41,7 @@ export async function getKey (administration: Administration, id: string): Promi
   return toKey(found, spentNano(found))
 }
 
-/** Lists keys, newest first, or what a search finds in its order. Throws GatewayError 400 for a bad page. */
+/** Lists keys, newest first, or search results by their match. Throws GatewayError 400 for a bad page. */
 export async function listKeys (
   administration: Administration, { search, ...request }: KeyRequest = {}
 ): Promise<Page<Key>> {
@@ -96,14 +96,14 @@ export async function rotateKey (
   return { ...await getKey(administration, id), key }
 }
 
-/** Revokes a key; an already revoked one stays as it is. Throws GatewayError 404. */
+/** Revokes a key; no effect on a revoked one. Throws GatewayError 404. */
 export async function revokeKey (administration: Administration, id: string): Promise<Key> {
   await authorizedKey(administration, id)
   await administration.keys.revoke(id, administration.actor)
   return await getKey(administration, id)
 }
 
-/** Only owners manage admin keys: a new secret of an owner's key would make its holder an owner. */
+/** Only owners manage admin keys: a new secret of an owner's key would make its recipient an owner. */
 async function authorizedKey ({ keys, actor }: Administration, id: string): Promise<ListedKey> {
   const key = await keys.get(id)
   requirePermission(actor, permissionFor(key.role))
@@ -123,7 +123,7 @@ function toSettings ({ label, models, budget, expires_at: expiresAt }: KeyChange
   }
 }
 
-/** Refuses an empty list: it would allow no model, but reads as if it allowed all. */
+/** Rejects an empty list: it would allow no model, but reads as if it allowed all. */
 function toModels (models: string[] | null): string[] | null {
   if (models?.length !== 0) return models
   throw GatewayError.invalidRequest('Invalid \'models\': empty array.', { param: 'models', code: 'empty_array' })
@@ -137,7 +137,7 @@ function toTime (text: string): number {
   return withinRange('expires_at', () => readIsoTime(text))
 }
 
-/** Returns what keys have spent of their budgets, in nano-USD; 0 for an unused or missing budget. */
+/** Returns the spending of keys on their budgets, in nano-USD; 0 for an unused or missing budget. */
 async function spentOf (
   { store, flush }: Administration, keys: readonly ListedKey[]
 ): Promise<(key: ListedKey) => number> {

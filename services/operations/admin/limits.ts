@@ -1,7 +1,7 @@
 import type { GivenLimits } from '../../../schemas/admin/shared.ts'
 import { noLimits, type Limits } from '../../shared/limits.ts'
 
-/** Merges the given limits into those before; null removes a limit, an absent one stays. */
+/** Merges limits into the previous ones; null removes a limit, an absent one keeps its value. */
 export function mergeLimits (given: GivenLimits, before: Limits = noLimits): Limits {
   return {
     requestsPerMinute: merged(given.requests_per_minute, before.requestsPerMinute),

@@ -6,13 +6,13 @@ import type { Store } from '../../store/store.ts'
 
 const spanMs = 60_000
 const dayMs = 86_400_000
-/** What takes a report to find out is this old at most. */
+/** Figures from reports are at most this old. */
 const spendMaxAgeMs = 15_000
 
-/** What this node has under way, with all its workers. */
+/** The current counts of this node with all its workers. */
 export interface NodeCounts { requests: number, streams: number, polls: number }
 
-/** Creates the figures of `GET /admin/live`. Clients that ask within `maxAgeMs` share one reading. */
+/** Creates the figures of `GET /admin/live`. Clients share one reading within `maxAgeMs`. */
 export function createLiveFigures (
   { store, node, lamps, maxAgeMs = 1_500 }: {
     store: Pick<Store, 'get' | 'all' | 'reports' | 'engine' | 'clock'>
@@ -69,7 +69,7 @@ async function countOf ({ get }: Pick<Store, 'get'>, table: string, where: strin
   return row?.count ?? 0
 }
 
-/** Returns what `read` resolved with unless that is older than `maxAgeMs`; a failure is not kept. */
+/** Caches the result of `read` for `maxAgeMs`; failures are not cached. */
 function cached<Value> (
   maxAgeMs: number, clock: () => number, read: () => Promise<Value>
 ): () => Promise<Value> {

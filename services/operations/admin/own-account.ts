@@ -3,7 +3,7 @@ import { unknownAccount } from '../../billing/ledger/errors.ts'
 import { GatewayError } from '../../shared/errors.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 
-/** How a route keeps a user to their own account. */
+/** How a route restricts a user to their account. */
 export type OwnAccountRule = 'query' | 'path' | 'handler'
 
 /**
@@ -24,7 +24,7 @@ export function keptToAccount (
   return { ...given, account }
 }
 
-/** Throws the error of `missing` unless the actor may read an account. */
+/** Throws the error of `missing` if the actor may not read the account. */
 export function requireOwn (
   { account: own }: { account: string | null }, account: string, missing: () => GatewayError
 ): void {
@@ -32,8 +32,7 @@ export function requireOwn (
 }
 
 /**
- * An entry as the users of an account see it: other accounts of the gateway's customers have no names, and
- * what an operator noted is not for users.
+ * An entry for the users of an account, without the names of other accounts and the operator's notes.
  */
 export function withoutOthers<Item extends { debit: string, credit: string, reason: string | null }> (
   entry: Item, own: string
@@ -42,7 +41,7 @@ export function withoutOthers<Item extends { debit: string, credit: string, reas
   return { ...entry, debit: shown(entry.debit), credit: shown(entry.credit), reason: null }
 }
 
-/** What the operator pays and hears from providers is not for users. */
+/** The operator's costs and providers' messages are hidden from users. */
 const ofOperators: Readonly<Record<string, unknown>> = {
   provider_cost_usd: null,
   provider_cost_nano: null,
@@ -58,7 +57,7 @@ const ofOperators: Readonly<Record<string, unknown>> = {
   copy_error: null
 }
 
-/** Returns a list or an item of the admin API without what is for operators alone. */
+/** Returns a list or an item of the admin API without the fields for operators. */
 export function forUsers (payload: unknown): unknown {
   if (Array.isArray(payload)) return payload.map(forUsers)
   if (!isObject(payload)) return payload
@@ -72,5 +71,5 @@ export function forUsers (payload: unknown): unknown {
 
 function otherAccount (own: string): GatewayError {
   return new GatewayError(403, 'invalid_request_error',
-    `Your key may read the account \`${own}\` alone.`, { code: 'insufficient_permissions' })
+    `Your key may read only the account \`${own}\`.`, { code: 'insufficient_permissions' })
 }

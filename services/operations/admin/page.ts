@@ -17,11 +17,11 @@ export const maxPageSize = 1_000
 const defaultPageSize = 100
 const maxCursorLength = 2_000
 
-/** The values of one row that a list is ordered by. */
+/** The values by which a list is ordered, of one row. */
 export type Cursor = readonly (string | number)[]
 
 interface PagedList<Row, Item, After extends Cursor> {
-  /** A cursor of the right types; any other is refused. */
+  /** Whether a cursor has the right types. */
   example: After
   /** Reads at most `limit` rows after a cursor, which is undefined for the first page. */
   read (after: After | undefined, limit: number): Promise<readonly Row[]>
@@ -37,7 +37,7 @@ export async function readPage<Row, Item, After extends Cursor | []> (
   if (!Number.isInteger(limit) || limit < 1 || limit > maxPageSize) {
     throw GatewayError.invalidValue('limit', `must be an integer from 1 to ${maxPageSize}`)
   }
-  // One more row than the page shows whether there are further ones.
+  // One row more than the page reveals whether there are further ones.
   const rows = await read(decodeCursor(after, example), limit + 1)
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)

@@ -6,12 +6,12 @@ import type { Store } from '../../store/store.ts'
 
 const limitMs = 10_000
 
-/** What a probe needs of a provider: its list of models, if it has one. */
+/** A provider's list of models, if it has one. */
 interface ProbedProvider { models?: (signal: AbortSignal) => Promise<string[]> }
 
 /**
- * Asks a provider for its models. If it answers, its open circuit breakers let the next request try it.
- * Throws GatewayError 404 for an unknown provider, 409 for one without a list of models.
+ * Lists the models of a provider. On success, its open circuit breakers let the next request try it. Throws
+ * GatewayError 404 for an unknown provider, 409 for one without a list of models.
  */
 export async function probeProvider (
   { actor, store, provider, deployments, monotonic = () => performance.now() }: {
@@ -46,7 +46,7 @@ async function tryModels (
     return { reachable: true, models: list.length, failure: null }
   } catch (error) {
     if (error instanceof UpstreamError) return unreachable(error.kind, error.message)
-    if (error instanceof DOMException) return unreachable('timeout', `No answer within ${limitMs / 1000} s.`)
+    if (error instanceof DOMException) return unreachable('timeout', `No response within ${limitMs / 1000} s.`)
     throw error
   }
 }
@@ -61,5 +61,5 @@ function unknownProvider (id: string): GatewayError {
 
 function notProbed (id: string): GatewayError {
   return new GatewayError(409, 'invalid_request_error',
-    `The provider \`${id}\` has no list of models to ask for; the next request tries it.`, { code: 'probe_not_supported' })
+    `The provider \`${id}\` has no list of models; the next request tries it.`, { code: 'probe_not_supported' })
 }

@@ -11,12 +11,12 @@ type BreakerState = typeof breakerStates[number]
 export interface ProviderSources {
   store: Pick<Store, 'reports' | 'clock'>
   config: Pick<GatewayConfig, 'providers' | 'models'>
-  /** None where no requests are served, as on the command line. */
+  /** Empty if no requests are served, as on the command line. */
   deployments: Pick<Deployments, 'list'> | null
   monotonic?: () => number
 }
 
-/** Lists the providers of the configuration, how their calls went lately, and their circuit breakers. */
+/** Lists the configured providers with their recent calls and circuit breakers. */
 export async function listProviders (
   { store, config, deployments, monotonic = () => performance.now() }: ProviderSources
 ): Promise<Page<AdminProvider>> {
@@ -31,7 +31,7 @@ export async function listProviders (
   return { object: 'list', data, has_more: false, next: null }
 }
 
-/** Returns the worst circuit breaker of each provider, as this node sees it. */
+/** Returns the worst circuit breaker of each provider on this node. */
 export function listLamps (
   { config, deployments, monotonic = () => performance.now() }: Omit<ProviderSources, 'store'>
 ): { id: string, state: AdminProvider['state'] }[] {
@@ -92,7 +92,7 @@ function countsOf (calls: readonly RecentCall[]) {
   }
 }
 
-/** The smallest value that so large a share of all does not exceed. */
+/** The smallest value that is not exceeded by a share of all values. */
 function percentile (sorted: readonly number[], share: number): number | null {
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? null
 }

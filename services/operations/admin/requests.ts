@@ -55,7 +55,7 @@ function toSummary (row: SummaryRow): RequestTotals {
   }
 }
 
-/** How the request log is paged. */
+/** The paging of the request log. */
 const byTime = {
   example: [0, 0] as [at: number, seq: number],
   cursorOf: ({ at, seq }: RecordedRequest) => [at, seq]
@@ -79,8 +79,8 @@ export async function listRequests (
 }
 
 /**
- * The requests with an id, the latest first, with their entries: clients may use an id of their own again.
- * Throws GatewayError 400 for a wrong page, 404 if there are none.
+ * The requests with an id, latest first, with their entries: clients may send an id more than once. Throws
+ * GatewayError 400 for a wrong page, 404 if there are none.
  */
 export async function getRequests (
   { store, flush, actor }: Pick<Administration, 'store' | 'flush' | 'actor'>,
@@ -116,10 +116,10 @@ interface RequestEntry {
   amountNano: number
 }
 
-/** Clocks of nodes differ, and a whole answer whose client has left is booked when it ends. */
+/** Clocks of nodes differ, and a response whose client has left is booked when it ends. */
 const beforeMs = 60_000
 const afterMs = 3_600_000
-/** Of a client that gives all its requests one id, those nearest in time are read. */
+/** If a client uses one id for many requests, those nearest in time are read. */
 const maxEntries = 1_000
 
 type Rival = Pick<RecordedRequest, 'seq' | 'at' | 'api_key' | 'total_ms' | 'cost_nano'>
@@ -144,7 +144,7 @@ async function readRequestEntries (
   return { entries: entries.toSorted((one, other) => one.seq - other.seq), rivals }
 }
 
-/** Entries by the `seq` of their request, the likeliest if several have one id. */
+/** Entries by the `seq` of their most likely request, if several have one id. */
 function entriesByOwner (
   entries: readonly RequestEntry[], rivals: readonly Rival[]
 ): ReadonlyMap<number, RequestEntry[]> {
@@ -159,7 +159,7 @@ function entriesByOwner (
   return owned
 }
 
-/** What tells requests apart before their distance in time does; more than any distance. */
+/** Weight of a mismatch, larger than any distance in time. */
 const doubtsMs = { otherCost: 4e9, hasEntry: 2e9, notUnderWay: 1e9 }
 
 function doubtMs ({ at, kind, amountNano }: RequestEntry, rival: Omit<Rival, 'seq'>, hasEntry: boolean): number {

@@ -11,14 +11,14 @@ import { readPage, type Page, type PageRequest } from './page.ts'
 
 export interface SuspenseRequest extends PageRequest {
   state?: SuspenseItem['state'] | undefined
-  /** The account whose request it was. */
+  /** The account of the request. */
   account?: string | undefined
 }
 
-/** A closed item; `created` is false if it was closed so before. */
+/** A closed item; `created` is false if it had already been closed in this way. */
 export interface ClosedSuspense { item: SuspenseItem, created: boolean }
 
-/** Lists what is or was in suspense, newest first. Throws GatewayError 400 for a wrong page. */
+/** Lists open and closed items in suspense, newest first. Throws GatewayError 400 for a wrong page. */
 export async function listSuspense (
   { store, flush }: Administration, request: SuspenseRequest = {}
 ): Promise<Page<SuspenseItem>> {

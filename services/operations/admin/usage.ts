@@ -41,7 +41,7 @@ export async function * usageCsv (
   yield * toCsv(usageColumns(report.by), readAllUsage(store, report, totals => toUsageRow(totals, report.by)))
 }
 
-/** Reports the usage of a client as CSV, without what its operator pays. */
+/** Reports the usage of a client as CSV, without the operator's costs. */
 export function clientUsageCsv (
   store: Administration['store'], report: UsageReport
 ): AsyncGenerator<string, void, undefined> {
@@ -55,7 +55,7 @@ async function * readAllUsage<Row> (
   for await (const totals of usageBatches(store, withTimes(report))) yield totals.map(toRow)
 }
 
-/** The last millisecond that a date can have is not the end of a day. */
+/** The last whole day: the largest possible date is not the end of a day. */
 const endOfTime = 100_000_000 * 86_400_000
 
 /** Fills in the times of a report that has none. */

@@ -6,8 +6,8 @@ import { getAccount } from './accounts.ts'
 import type { Administration } from './administration.ts'
 
 /**
- * Returns the secret that signs the webhooks of an account, made on first use; reading it is recorded. Throws
- * GatewayError 404.
+ * Returns the secret that signs the webhooks of an account, created on first use; reading it is audited.
+ * Throws GatewayError 404.
  */
 export async function getWebhookSecret (
   administration: Administration, account: string

@@ -7,7 +7,7 @@ import { createJsonRows } from '../../store/json-rows.ts'
 import type { Store } from '../../store/store.ts'
 import { insertAlert } from './new-alert.ts'
 
-/** A budget that has just ended is still reported. */
+/** A budget that has recently ended is still reported. */
 const lookBackMs = 60_000
 /** Longer than a period; older budgets have ended. */
 const maxAgeMs = 40 * 86_400_000
@@ -49,7 +49,7 @@ interface SoftBudgetRow {
   name: string
   limitNano: number
   period: Period | null
-  /** In all. */
+  /** Total spending. */
   spentNano: number
 }
 

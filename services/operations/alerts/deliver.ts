@@ -37,7 +37,7 @@ export function createAlertDelivery ({ store, log, ...options }: DeliveryContext
 
   return {
     counts: delivery.counts,
-    /** Sends what is due. Throws StoreUnavailable. */
+    /** Sends due alerts. Throws StoreUnavailable. */
     async deliverDue ({ url, secret }: AlertWebhook, signal: AbortSignal): Promise<void> {
       await Promise.all(await delivery.start(() => ({ url, secrets: [secret] }), signal))
     },

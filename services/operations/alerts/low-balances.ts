@@ -5,7 +5,7 @@ import { insertAlert } from './new-alert.ts'
 interface LowRow { id: string, name: string, balanceNano: number, limitNano: number, lowSince: number | null }
 
 /**
- * Reports the accounts whose balance has fallen below their limit, or below `defaultNano`, once until it has
+ * Reports accounts whose balance has fallen below their limit, or below `defaultNano`, once until it has
  * risen again. Accounts that never had credits are not reported. Throws StoreUnavailable.
  */
 export async function reportLowBalances (store: Store, defaultNano: number | null): Promise<void> {

@@ -5,7 +5,7 @@ import type { Queries } from '../../store/store.ts'
 /** A message to be sent, once for each source, period and threshold. */
 export interface NewAlert {
   source: string
-  /** Of a budget with its limit: one that was raised reaches its thresholds again. */
+  /** For a budget, includes its limit: a raised budget reaches its thresholds again. */
   period: string
   /** Percent of a budget; 0 for a low balance. */
   threshold: number
@@ -13,7 +13,7 @@ export interface NewAlert {
   data: object
 }
 
-/** Adds a message unless there is one for the same; false if there is. Throws StoreUnavailable. */
+/** Adds a message; false if there already is one for the same event. Throws StoreUnavailable. */
 export async function insertAlert (
   queries: Pick<Queries, 'run'>, { source, period, threshold, type, data }: NewAlert, at: number
 ): Promise<boolean> {

@@ -5,8 +5,8 @@ import { loggable } from '../../shared/redact.ts'
 /** Lines are written in batches: a write per line would cost as much as the line itself. */
 const buffer = { chars: 16_000, flushMs: 100 }
 /**
- * Limits for a slow reader: further lines are lost, and so are the pending ones if the reader accepts nothing
- * for `endMs` when the process ends.
+ * Limits for a slow reader: further lines are lost. When the process ends, pending lines are lost if the
+ * reader accepts nothing for `endMs`.
  */
 const backlog = { bytes: 16 * 1024 * 1024, endMs: 1000 }
 /** PIPE_BUF of Linux; source: pipe(7). */
@@ -14,15 +14,15 @@ const pipePieceBytes = 4096
 /** Pause after a write to a full pipe. */
 const retryMs = 10
 
-/** Writes errors to the log; `keepsWords`: with what providers said, redacted. */
+/** Writes errors to the log; with `keepsWords`, including providers' redacted messages. */
 export function errorSerializer (keepsWords: boolean): (error: Error) => SerializedError {
-  // What was thrown may be anything.
+  // Anything can be thrown.
   return error => pino.stdSerializers.err(error instanceof Error ? loggable(error, keepsWords) : error)
 }
 
 /**
- * Creates the log: JSON lines on standard output, or readable ones if that is a terminal. `sharesOutput`:
- * other processes write there too, so no write is larger than a pipe takes in one piece.
+ * Creates the log: JSON lines on standard output, or readable ones on a terminal. With `sharesOutput`, other
+ * processes write there too, so no write is larger than an atomic write to a pipe.
  */
 export async function createLogger (level: string, { sharesOutput = false } = {}): Promise<Logger> {
   const options = { level, base: null, timestamp: pino.stdTimeFunctions.epochTime }
@@ -34,12 +34,12 @@ export async function createLogger (level: string, { sharesOutput = false } = {}
   let lines = ''
   let isEnding = false
   let progress = { leftBytes: Infinity, atMs: 0 }
-  // Runs before pino's own listener, which would wait for the reader for ever.
+  // Runs before pino's listener, which would wait for the reader forever.
   process.once('exit', () => {
     isEnding = true
     try {
       destination.flushSync()
-      // The destination would try for ever to write to a closed pipe.
+      // The destination would retry forever to write to a closed pipe.
       writeNow(lines)
     } catch {
       destination.destroy()
@@ -56,7 +56,7 @@ export async function createLogger (level: string, { sharesOutput = false } = {}
       return !isEnding || nowMs < progress.atMs + backlog.endMs
     }
   })
-  // Collected here, because the destination measures its whole buffer for each line.
+  // Collected here, because the destination would measure its whole buffer for each line.
   function write (line: string): void {
     if (lines.length + line.length > maxChars) handOver()
     lines += line

@@ -10,7 +10,7 @@ const levels: Readonly<Record<number, readonly [name: string, color: Parameters<
   60: ['FATAL', 'magenta']
 }
 
-/** A line of the log as people read it at a terminal: time, level, message, the other fields, the stack. */
+/** A line of the log for a terminal: time, level, message, the other fields, the stack. */
 export function readableLine (line: string): string {
   const { time, level, msg, err, ...fields } = read(line)
   const [name, color] = levels[Number(level)] ?? [String(level), 'white']

@@ -3,7 +3,7 @@ import { periodically } from '../../shared/timers.ts'
 
 /** Measures how long the store has been unavailable. */
 export interface StoreWatch {
-  /** For how long it has been unavailable, in ms; 0 while it answers. */
+  /** How long it has been unavailable, in ms; 0 while it responds. */
   awayMs (): number
   stop (): Promise<void>
 }
@@ -29,7 +29,7 @@ export function watchStore (
   }, () => { isAway = true })
 
   return {
-    // A query without an answer does not fail for a long time.
+    // A query without a response takes long to fail.
     awayMs () {
       const ms = monotonic() - answeredMs
       return isAway || ms > 3 * everyMs ? ms : 0

@@ -3,15 +3,15 @@ import { periodAt } from '../../keys/periods.ts'
 import type { Store } from '../../store/store.ts'
 import { utcDayMs } from './usage-facts.ts'
 
-/** What usage can be grouped by; days, weeks and months are in UTC, weeks begin on Monday. */
+/** Dimensions of usage; days, weeks and months are in UTC, weeks begin on Monday. */
 export type UsageDimension = typeof usageDimensions[number] | `tag:${string}`
 
 /** How to group rows of `usage_day`, under the name `used`, by a dimension. */
 export interface Dimension {
   sql: string
-  /** A value as reports show it. */
+  /** The value in reports. */
   toText (value: string | number): string
-  /** A value of the type that `sql` has. */
+  /** The value in the type of `sql`. */
   example: string | number
 }
 
@@ -42,7 +42,7 @@ export function tagOf (dimension: UsageDimension): string | null {
   return dimension.startsWith(tagPrefix) ? dimension.slice(tagPrefix.length) : null
 }
 
-/** Returns the value of a tag in SQL, empty for requests without it. The name must be one of a tag. */
+/** Returns the value of a tag in SQL, empty for requests without it. Throws for an invalid name. */
 export function tagValue (engine: Store['engine'], name: string): string {
   if (!isTagName(name)) throw new RangeError(`Not the name of a tag: ${name}`)
   return `coalesce(used.tags${engine === 'postgres' ? '::json' : ''} ->> '${name}', '')`

@@ -5,7 +5,7 @@ import { parseDimensions, tagOf, type UsageDimension } from './dimensions.ts'
 const periods: readonly UsageDimension[] = ['day', 'week', 'month'] satisfies Period[]
 const others: readonly UsageDimension[] = ['model', 'estimated']
 
-/** Parses by what a client sums up its own usage. Throws GatewayError 400. */
+/** Parses the dimensions of a client's usage. Throws GatewayError 400. */
 export function parseOwnDimensions (text: string = 'day,model'): UsageDimension[] {
   try {
     const dimensions = parseDimensions(text)
@@ -20,7 +20,7 @@ function isOwn (dimension: UsageDimension): boolean {
   return periods.includes(dimension) || others.includes(dimension) || tagOf(dimension) !== null
 }
 
-/** Divides dimensions into a period and what names its costs. Throws GatewayError 400 for several. */
+/** Splits dimensions into a period and one other dimension. Throws GatewayError 400 for several. */
 export function splitOwnDimensions (
   dimensions: readonly UsageDimension[]
 ): { period: Period, by: UsageDimension } {

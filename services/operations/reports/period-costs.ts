@@ -11,7 +11,7 @@ export interface PeriodCosts {
   /** In milliseconds; the period may begin before the range. */
   startsAt: number
   amountNano: number
-  /** How much more the best model of the pool would have cost, for requests to `auto`. */
+  /** For requests to `auto`: the price of the pool's best model, less the charge. */
   savedNano: number
   items: { name: string, amountNano: number }[]
 }

@@ -8,7 +8,7 @@ type Engine = Store['engine']
 
 /** Entries per transaction: on SQLite, writing their sums blocks the process; on Postgres, nothing waits. */
 const usualChunks: Record<Engine, number> = { sqlite: 1_000, postgres: 10_000 }
-/** This many entries are summed up faster than a thread could be asked. */
+/** This many entries are summed faster than a call to the thread takes. */
 const fewEntries = 200
 
 /**
@@ -54,7 +54,7 @@ type Add = (queries: Queries) => Promise<unknown>
 const keys = factKeys.join(', ')
 const columns = [...factKeys, ...factSums] as const
 
-/** Reads before the transaction, which blocks all writes, and in a thread of its own if there is much. */
+/** Reads before the transaction, which blocks all writes, and in a separate thread if there are many rows. */
 async function readSums (store: Store, from: number, to: number): Promise<Add> {
   const reader = to - from > fewEntries ? store.reports : store
   const groups = await reader.all<EntryGroup>(readGroups, [from, to])

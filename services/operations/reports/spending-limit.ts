@@ -10,8 +10,8 @@ export async function availableTo (key: KeyRecord, now: number, balance: Balance
 }
 
 /**
- * Returns the spending limit of a key in integer nano-USD: what was spent in the budget's present period or,
- * without a budget, by the account, plus the least that is left of account, parents and budget.
+ * Returns the spending limit of a key in integer nano-USD: the spending in the budget's current period or,
+ * without a budget, of the account, plus the least remainder of account, parents and budget.
  */
 export async function spendingLimit (key: KeyRecord, now: number, balance: Balances): Promise<number> {
   const balances = await Promise.all(key.chainAt(now).map(balance))

@@ -11,7 +11,7 @@ export type DayRow = Record<FactKey, Value> & Sums
 
 type Sums = Record<FactSum, number>
 
-/** Whether it is a request, what was charged, its usage, and the usage that a refund takes back. */
+/** Whether it is a request, its charge, its usage, and the refunded usage. */
 type Posted = [isRequest: number, amount: number, usage: Usage | null, origin: Usage | null]
 
 type Usage = Record<string, unknown>
@@ -20,8 +20,8 @@ const max = Number.MAX_SAFE_INTEGER
 const noUsage: Usage = {}
 
 /**
- * Sums up a group as the columns of `factsOf` say, a row for each value of the tags. Parsing each usage once
- * takes half as long as SQLite does to look up 17 values in it.
+ * Sums a group by the columns of `factsOf`, with a row per value of the tags. Parsing each usage once takes
+ * half as long as 17 look-ups by SQLite.
  */
 export function sumFacts ({ entries, ...keys }: EntryGroup): DayRow[] {
   const rows = new Map<string, DayRow>()

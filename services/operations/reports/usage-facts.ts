@@ -2,17 +2,17 @@ import type { Store } from '../../store/store.ts'
 
 type Engine = Store['engine']
 
-/** The columns of `usage_day` that tell its rows apart. */
+/** The key columns of `usage_day`. */
 export const factKeys = ['day', 'account', 'chain', 'api_key', 'model', 'provider', 'estimated', 'tags'] as const
 
-/** The columns of `usage_day` that are summed up. */
+/** The summed columns of `usage_day`. */
 export const factSums = [
   'requests', 'prompt', 'completion', 'cached', 'reasoning', 'images', 'milliseconds', 'amount', 'costed_requests', 'cost',
   'costed_amount', 'reported_requests', 'reported', 'expected', 'saved'
 ] as const
 export type FactSum = typeof factSums[number]
 
-/** Sums of what was charged, which may be negative; all others come from numbers of providers. */
+/** Sums of charges, which may be negative; all others come from numbers of providers. */
 const signedSums: readonly FactSum[] = ['amount', 'costed_amount']
 
 const max = Number.MAX_SAFE_INTEGER
@@ -63,13 +63,13 @@ export function increased (engine: Engine, column: FactSum): string {
 }
 
 const isUsage = "entry.kind = 'usage'"
-/** What a request cost above its hold, cleared later, is not another request. */
+/** The later clearing of a cost above the hold is not another request. */
 const isRequest =
   `case when ${isUsage} and (entry.reverses is null or entry.usage is not null) then 1 else 0 end`
 const signedAmount = `case when ${isUsage} then entry.amount else -entry.amount end`
 
 interface Dialect {
-  /** How the numbers of `entry.usage` are read, and those of the usage that a refund takes back. */
+  /** Expressions for the numbers of `entry.usage`, and of refunded usage. */
   columns: string
   join: string
   least: string

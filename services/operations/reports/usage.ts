@@ -23,7 +23,7 @@ export interface UsageSelection extends UsageFilter {
   /** Milliseconds since 1970; `from` is included, `to` is not. */
   from: number
   to: number
-  /** By `account`, counts a request for every account above the one that pays too. */
+  /** By `account`: also counts each request for the accounts above the payer. */
   children?: boolean | undefined
   /** 1 to 10,000; default 1,000. */
   limit?: number | undefined
@@ -37,18 +37,18 @@ export interface UsageTotals {
   groups: readonly string[]
   cursor: readonly (string | number)[]
   requests: number
-  /** How many of the requests were charged by an estimate. */
+  /** Requests that were charged by an estimate. */
   estimated: number
   promptTokens: number
   completionTokens: number
   cachedTokens: number
   reasoningTokens: number
   images: number
-  /** Of video. */
+  /** Seconds of video. */
   seconds: number
-  /** What was charged; negative where refunds outweigh. */
+  /** Charges less refunds; may be negative. */
   amountNano: number
-  /** Of the requests whose provider cost is known: how many, the cost, and what they were charged. */
+  /** Requests with a provider cost: their number, cost and charges. */
   costedRequests: number
   costNano: number
   costedAmountNano: number
@@ -58,12 +58,12 @@ export interface UsageTotals {
 
 const defaultLimit = 1_000
 const maxLimit = 10_000
-/** The rows that are read at once where there may be many, because they keep the event loop busy. */
+/** Rows per batch of long reports, to keep the event loop responsive. */
 const rowsAtOnce = 1_000
 
 /**
- * Sums up usage: whole days from the roll-up, the rest from the entries, in one statement and so on one
- * snapshot. Throws GatewayError 400 for a wrong query, StoreUnavailable.
+ * Sums usage: whole days from the roll-up, the rest from the entries, in one statement and thus one snapshot.
+ * Throws GatewayError 400 for a wrong query, StoreUnavailable.
  */
 export async function sumUsage (
   { reports, engine }: Pick<Store, 'reports' | 'engine'>, selection: UsageSelection
@@ -117,7 +117,7 @@ function partsOf (engine: Store['engine'], selection: UsageSelection, params: Va
     const days = `used.day >= ${place(first)} and used.day < ${place(last)}`
     parts.push(`select ${[...factKeys, ...factSums].join(', ')} from usage_day as used where ${days}`)
   }
-  // Postgres takes a range of two ends for a small one, and so uses the index.
+  // With two bounds, Postgres expects a small range and uses the index.
   const tail = `entry.seq > ${rolledUp} and entry.seq <= ${rolledUp} + ${Number.MAX_SAFE_INTEGER}`
   parts.push(factsOf(engine, 'entry', `${tail} and ${within(place(from), place(to))}`))
   const filter = filterOf(engine, selection, params)
@@ -141,7 +141,7 @@ function filterOf (
   return where === '' ? '' : `where ${where}`
 }
 
-/** Of the accounts of a chain, those that pay: no budgets, and nothing above the account of the filter. */
+/** The paying accounts of a chain: no budgets, and none above the account of the filter. */
 function memberCondition (engine: Store['engine'], { account }: UsageFilter, params: Value[]): string {
   const isAccount = `member.account not like '${budgetPrefix}%'`
   if (account === undefined) return isAccount

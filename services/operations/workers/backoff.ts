@@ -1,11 +1,11 @@
 const firstMs = 500
 const maxMs = 10_000
-/** A worker that has run for so long has not failed at its start. */
+/** A worker that has run for this long did not fail at its start. */
 const stableMs = 10_000
 
 /**
- * Creates the delays before workers that crashed are replaced: the first at once, each further one after
- * twice the time, until one has run for 10 s before it crashed.
+ * Creates the delays before crashed workers are replaced: the first at once, each further one after twice the
+ * time, until a worker has run for 10 s before its crash.
  */
 export function createBackoff () {
   let failures = 0

@@ -7,48 +7,50 @@ export interface Channel {
   on (event: 'message', listener: (message: unknown) => void): unknown
 }
 
-/** Messages of the channel; what values hold is agreed between question and answer. */
+/** Messages of the channel; the types of values are agreed by name. */
 export type Message =
-  | { type: 'question', id: number, name: string }
-  | { type: 'answer', id: number, value: unknown }
+  | { type: 'call', id: number, name: string }
+  | { type: 'response', id: number, value: unknown }
   | { type: 'failure', id: number, message: string }
   | { type: 'note', name: string, value: unknown }
 
 interface LinkHandlers {
-  /** Answers to questions of the other end, by name. */
-  answers?: Readonly<Record<string, () => unknown>>
-  /** What to do with notes of the other end, by name. */
+  /** Handlers of the other end's calls, by name. */
+  handlers?: Readonly<Record<string, () => unknown>>
+  /** Handlers of the other end's notifications, by name. */
   notes?: Readonly<Record<string, (value: never) => void>>
-  /** How long to wait for an answer. */
+  /** Time limit of a call. */
   timeoutMs?: number
 }
 
 export interface Link {
-  /** Rejects with an Error if the other end fails, is gone, or does not answer in time. */
-  ask (name: string): Promise<unknown>
-  /** Sends a note; lost when the other end is gone. */
-  tell (name: string, value: unknown): void
+  /** Rejects with an Error if the other end fails, has ended or does not respond in time. */
+  call (name: string): Promise<unknown>
+  /** Sends a notification, which is lost if the other end has ended. */
+  notify (name: string, value: unknown): void
 }
 
 const usualTimeoutMs = 3_000
 
-/** Creates one end of the link between a process and its worker, which ask and tell each other. */
+/**
+ * Creates one end of the link between a process and its worker: calls and notifications in both directions.
+ */
 export function createLink (
-  channel: Channel, { answers: responses = {}, notes = {}, timeoutMs = usualTimeoutMs }: LinkHandlers
+  channel: Channel, { handlers = {}, notes = {}, timeoutMs = usualTimeoutMs }: LinkHandlers
 ): Link {
   const waiting = new Map<number, PromiseWithResolvers<unknown>>()
   let lastId = 0
 
   function send (message: Message): void {
-    // The other end may go at this moment, which is handled where it is noticed.
+    // The other end may end at this moment; its `close` event handles that.
     if (channel.connected) channel.send?.(message, undefined, undefined, () => {})
   }
 
-  async function answer (id: number, name: string): Promise<void> {
+  async function respond (id: number, name: string): Promise<void> {
     try {
-      const read = responses[name]
-      if (read === undefined) throw new Error(`Unknown question: ${name}`)
-      send({ type: 'answer', id, value: await read() })
+      const read = handlers[name]
+      if (read === undefined) throw new Error(`Unknown call: ${name}`)
+      send({ type: 'response', id, value: await read() })
     } catch (error) {
       send({ type: 'failure', id, message: error instanceof Error ? error.message : String(error) })
     }
@@ -57,10 +59,10 @@ export function createLink (
   channel.on('message', received => {
     const message = received as Message
     switch (message.type) {
-      case 'question':
-        answer(message.id, message.name)
+      case 'call':
+        respond(message.id, message.name)
         break
-      case 'answer':
+      case 'response':
         waiting.get(message.id)?.resolve(message.value)
         break
       case 'failure':
@@ -72,19 +74,20 @@ export function createLink (
   })
 
   return {
-    async ask (name) {
+    async call (name) {
       const id = ++lastId
-      const answered = Promise.withResolvers<unknown>()
-      waiting.set(id, answered)
-      const timer = setTimeout(() => answered.reject(new Error(`No answer to ${name} within ${timeoutMs} ms`)), timeoutMs)
+      const response = Promise.withResolvers<unknown>()
+      waiting.set(id, response)
+      const fail = (): void => response.reject(new Error(`No response to ${name} within ${timeoutMs} ms`))
+      const timer = setTimeout(fail, timeoutMs)
       try {
-        send({ type: 'question', id, name })
-        return await answered.promise
+        send({ type: 'call', id, name })
+        return await response.promise
       } finally {
         clearTimeout(timer)
         waiting.delete(id)
       }
     },
-    tell: (name, value) => send({ type: 'note', name, value })
+    notify: (name, value) => send({ type: 'note', name, value })
   }
 }

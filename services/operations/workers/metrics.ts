@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Supervisor } from './supervisor.ts'
 
-/** Registers what a supervisor knows of its workers. */
+/** Registers the numbers of a supervisor's workers. */
 export function showSupervisor (registry: Registry, supervisor: Pick<Supervisor, 'running' | 'restarts'>): void {
   registry.registerMetric(new Gauge({
     name: 'tollgate_workers',

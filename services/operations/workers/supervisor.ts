@@ -8,9 +8,9 @@ import { createLink, type Link } from './link.ts'
 /** The ports that a worker listens on; 0 lets the system choose. */
 export interface Ports { port: number, secondPort: number }
 
-/** What a worker tells once it serves requests. */
+/** The message of a worker that serves requests. */
 export interface Ready extends Ports {
-  /** What to show the person who started the gateway. */
+  /** The message for the person who started the gateway. */
   banner: string
 }
 
@@ -22,7 +22,7 @@ export interface SupervisorOptions {
   metrics: MetricsSum
 }
 
-/** Workers wait longer for the sum, so that the answers of the others reach them when one of them hangs. */
+/** Shorter than the workers wait for the sum, so that one that hangs does not delay the others' counts. */
 const responseTimeoutMs = 2_000
 
 interface Worker { id: number, child: ChildProcess, link: Link, startedMs: number, isReady: boolean }
@@ -30,9 +30,15 @@ interface Worker { id: number, child: ChildProcess, link: Link, startedMs: numbe
 export type Supervisor = Readonly<ReturnType<typeof createSupervisor>>
 
 /**
- * Creates the supervisor of a node's workers: it starts them, replaces those that end, and passes on what
- * concerns all of them. Workers serve the same ports; the system distributes the connections. A worker ends
- * when its channel to this process does.
+ * Creates the supervisor of a node's workers: it starts them, replaces those that end, and relays messages
+ * for all of them. Workers serve the same ports; the system distributes the connections. A worker ends when
+ * its channel to this process does.
+ *
+ *   starting ──ready──► running ──ended, crashed──► replaced ──at once, or after a backoff──► starting
+ *      └──cannot be started──► replaced
+ *   any state ──`leave`──► leaving ──ended──► gone; `ended` resolves with the last one
+ *
+ * If the first worker ends before it is ready, it is not replaced and the node ends.
  */
 export function createSupervisor ({ count, ports, start, log, metrics }: SupervisorOptions) {
   const workers = new Set<Worker>()
@@ -46,8 +52,8 @@ export function createSupervisor ({ count, ports, start, log, metrics }: Supervi
   let restartCount = 0
 
   /**
-   * Resolves when the worker serves requests; null if it has ended before. Rejects with the error of the
-   * system if there are no resources for a process.
+   * Resolves when the worker serves requests, with null if it has ended before. Rejects with the system's
+   * error if there are no resources for a process.
    */
   async function add (): Promise<Ready | null> {
     const id = ++lastId
@@ -55,7 +61,7 @@ export function createSupervisor ({ count, ports, start, log, metrics }: Supervi
     const ready = Promise.withResolvers<Ready | null>()
     const link = createLink(child, {
       timeoutMs: responseTimeoutMs,
-      answers: { metrics: metricsText, counts: sumCounts },
+      handlers: { metrics: metricsText, counts: sumCounts },
       notes: {
         ready (value: Ready) {
           worker.isReady = true
@@ -66,7 +72,7 @@ export function createSupervisor ({ count, ports, start, log, metrics }: Supervi
     const worker: Worker = { id, child, link, startedMs: performance.now(), isReady: false }
     workers.add(worker)
     child.on('error', err => log.error({ err }, 'a worker could not be started'))
-    // Comes also when there was no process at all.
+    // Also emitted if no process was started.
     child.once('close', (code, signal) => {
       remove(worker, code, signal)
       ready.resolve(null)
@@ -86,7 +92,7 @@ export function createSupervisor ({ count, ports, start, log, metrics }: Supervi
   }
 
   function replace ({ child: { pid }, startedMs }: Worker, code: number | null, signal: string | null): void {
-    // An operator may end a worker with SIGTERM, to have a new one.
+    // An operator may replace a worker by sending it SIGTERM.
     const delayMs = code === 0 ? 0 : backoff.delayMs(performance.now() - startedMs)
     const details = { pid, code, signal, restartMs: delayMs }
     if (code === 0) log.info(details, 'a worker has ended and is replaced')
@@ -119,7 +125,7 @@ export function createSupervisor ({ count, ports, start, log, metrics }: Supervi
   async function metricsText (): Promise<string> {
     await Promise.all(readyOnes().map(async worker => {
       try {
-        const snapshot = await worker.link.ask('metrics') as Snapshot
+        const snapshot = await worker.link.call('metrics') as Snapshot
         if (workers.has(worker)) metrics.update(worker.id, snapshot)
       } catch (err) {
         log.warn({ err, worker: worker.id }, 'the metrics of a worker could not be read; its last ones count')
@@ -129,7 +135,7 @@ export function createSupervisor ({ count, ports, start, log, metrics }: Supervi
   }
 
   async function sumCounts (): Promise<LoadCounts> {
-    const responses = await Promise.allSettled(readyOnes().map(({ link }) => link.ask('counts') as Promise<LoadCounts>))
+    const responses = await Promise.allSettled(readyOnes().map(({ link }) => link.call('counts') as Promise<LoadCounts>))
     const sum: LoadCounts = { requests: 0, streams: 0, polls: 0, bytes: 0 }
     for (const response of responses) {
       if (response.status === 'rejected') continue
@@ -140,8 +146,8 @@ export function createSupervisor ({ count, ports, start, log, metrics }: Supervi
 
   return {
     /**
-     * Starts the workers: the first one alone, because it may have to migrate the database and chooses ports
-     * that are left open. Null if it ends at once.
+     * Starts the workers: first a single one, which may have to migrate the database and chooses unset ports.
+     * Null if it ends at once.
      */
     async start (): Promise<Ready | null> {
       const first = await add()
@@ -151,13 +157,13 @@ export function createSupervisor ({ count, ports, start, log, metrics }: Supervi
       return first
     },
     metricsText,
-    /** Resolves with the exit code once all workers have ended and none is to be replaced. */
+    /** Resolves with the exit code once all workers have ended and none will be replaced. */
     ended: ended.promise,
-    /** Lets every worker finish its requests and end; `signal` says how. */
+    /** Makes every worker finish its requests and end, as after `signal`. */
     leave (signal: string): void {
       isLeaving = true
       restarts.forEach(timer => clearTimeout(timer))
-      for (const { link } of workers) link.tell('leave', signal)
+      for (const { link } of workers) link.notify('leave', signal)
       if (workers.size === 0) ended.resolve(exitCode)
     },
     /** Sends a signal to every worker that serves requests. */

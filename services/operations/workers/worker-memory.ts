@@ -8,7 +8,7 @@ const heapShare = 1 / 2
 
 /**
  * Options of Node.js for one of `count` workers: together their heaps may take half of the memory, while each
- * process by itself would assume that it has all of it. An operator's own option is left as it is.
+ * process alone would assume all of it. An operator's option is left unchanged.
  */
 export function heapOptions (
   count: number, { execArgv, env }: Pick<NodeJS.Process, 'execArgv' | 'env'> = process
@@ -20,7 +20,7 @@ export function heapOptions (
   return shareMiB < usualMiB ? [`--max-old-space-size=${Math.floor(shareMiB)}`] : []
 }
 
-/** Of the container if it has a limit, otherwise of the machine. */
+/** The memory of the container if it has a limit, otherwise of the machine. */
 function memoryBytes (): number {
   const limit = process.constrainedMemory()
   return limit > 0 && limit < totalmem() ? limit : totalmem()

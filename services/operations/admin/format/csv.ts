@@ -2,7 +2,7 @@ import { csvField } from '../../../shared/csv-field.ts'
 import type { Column } from './columns.ts'
 
 /**
- * Formats rows as CSV, one piece per batch, with the header in the first; fields are those of `csvField`.
+ * Formats rows as CSV, one chunk per batch, with the header in the first; `csvField` formats the fields.
  */
 export async function * toCsv<Row> (
   columns: readonly Column<Row>[], batches: AsyncIterable<readonly Row[]>

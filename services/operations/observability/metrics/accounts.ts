@@ -1,10 +1,10 @@
 import { Counter, Histogram, type Registry } from 'prom-client'
 import type { RequestSummary } from '../../../requests/request-summary.ts'
 
-/** How many accounts and keys have a label of their own; 0: they have no label. */
+/** Numbers of accounts and keys with separate labels; 0 for no labels. */
 export interface LabelBounds { accounts: number, keys: number }
 
-/** Seconds. Few, because there is a series for each of them and each account. */
+/** In seconds; few, because there is a series per bound and account. */
 const bounds = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
 const nanoPerUsd = 1_000_000_000
 /** Combinations of account, key and model; models of further ones are counted as `other`. */
@@ -23,8 +23,8 @@ interface Cell {
 }
 
 /**
- * Counts requests by account and key, as far as the operator asked for: the first of them to send a request
- * have labels of their own, the others share `other`. Requests without a key are not counted here.
+ * Counts requests by account and key within the configured numbers: the first to send a request get separate
+ * labels, the others share `other`. Requests without a key are not counted here.
  */
 export function countAccounts (registry: Registry, most: LabelBounds): (finished: RequestSummary) => void {
   const accountOf = boundedNames(most.accounts)
@@ -67,7 +67,7 @@ export function countAccounts (registry: Registry, most: LabelBounds): (finished
   }
 }
 
-/** The first `most` names as they are, and `other` for all further ones. */
+/** The first `most` names unchanged, and `other` for all further ones. */
 function boundedNames (most: number): (name: string) => string {
   const known = new Set<string>()
   return name => {

@@ -50,7 +50,7 @@ export function countJobs ({ counter }: Metrics): (job: Pick<Job, 'state' | 'cos
   }
 }
 
-/** Whose fault a failed copy was, and what was to be copied. */
+/** The cause and the kind of a failed copy. */
 export interface CopyFailure { kind: 'image' | 'video', fault: FaultyParty }
 
 /** Registers the counter of failed copies of images and videos; returns the function that counts one. */
@@ -70,7 +70,7 @@ export function countCopyFailures ({ counter }: Metrics): (failure: CopyFailure)
   }
 }
 
-/** Registers what stands in suspense, on all nodes; read at most once in `maxAgeMs`. */
+/** Registers the amounts in suspense of all nodes; read at most once per `maxAgeMs`. */
 export function showSuspense (metrics: Metrics, store: Pick<Store, 'reports'>, maxAgeMs = 60_000): void {
   let last = { atMs: -Infinity, open: Promise.resolve<OpenSuspense>({ count: 0, amountUsd: 0 }) }
   function read (): Promise<OpenSuspense> {
@@ -87,7 +87,7 @@ export function showSuspense (metrics: Metrics, store: Pick<Store, 'reports'>, m
     async () => (await read()).amountUsd)
 }
 
-/** Registers the metrics of the ledger; `violations` reads how many its checks have found. */
+/** Registers the metrics of the ledger; `violations` returns the number found by its checks. */
 export function showLedger (metrics: Metrics, ledger: Ledger, violations: () => number): void {
   const { gauge, counter } = metrics
   gauge({ name: 'holds', help: 'Requests that hold money on this node.' }, () => ledger.openHoldCount)

@@ -16,7 +16,7 @@ interface Description {
   help: string
   /** Few values each, because Prometheus stores every combination. */
   labels?: readonly string[]
-  /** How the values of a node's workers make one; by their sum if it is not given. */
+  /** How the values of a node's workers are combined; by default their sum. */
   across?: 'min' | 'max'
 }
 
@@ -30,9 +30,9 @@ export interface Metrics {
   counter (description: Description, read: Read): void
   /** Registers a distribution over `bounds`; returns the function that records a value. */
   histogram (description: Description & { bounds: readonly number[] }): (value: number) => void
-  /** All metrics in Prometheus' text format, without those that cannot be read. */
+  /** All readable metrics in Prometheus' text format. */
   text (): Promise<string>
-  /** The same as data, to be summed with those of other processes. */
+  /** The same as data, to be added to other processes' metrics. */
   snapshot (): Promise<Snapshot>
   readonly contentType: string
 }
@@ -43,8 +43,8 @@ export const metricsType = 'text/plain; version=0.0.4; charset=utf-8'
 const prefix = 'tollgate_'
 
 /**
- * Creates the metrics, including those of requests and of the process. `bounds`: how many accounts and keys
- * have metrics of their own. `onError` receives failed reads.
+ * Creates the metrics, including those of requests and of the process. `bounds` limits the accounts and
+ * keys with separate metrics. `onError` receives failed reads.
  */
 export function createMetrics (
   onError: (error: unknown, name: string) => void, bounds: LabelBounds = { accounts: 0, keys: 0 }
@@ -81,7 +81,7 @@ export function createMetrics (
     }
   }
 
-  /** Started by the first read, so that it costs nothing without one. */
+  /** Started by the first read, so that it is free without one. */
   function measureProcess (): void {
     if (!isMeasuringProcess) collectDefaultMetrics({ register: registry })
     isMeasuringProcess = true

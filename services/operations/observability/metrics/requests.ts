@@ -1,7 +1,7 @@
 import { Counter, Histogram, type Registry } from 'prom-client'
 import type { RequestSummary } from '../../../requests/request-summary.ts'
 
-/** Seconds; from a cached answer to a video. */
+/** In seconds; from a cached response to a video. */
 const bounds = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 const nanoPerUsd = 1_000_000_000
 
@@ -28,7 +28,7 @@ export function countRequests (registry: Registry): (finished: RequestSummary) =
   const duration = createHistogram(registry, 'tollgate_request_duration_seconds',
     'Time from the head of a request to the end of its response.')
   const firstByte = createHistogram(registry, 'tollgate_first_byte_seconds',
-    'Time from the head of a request to the first byte of its answer.')
+    'Time from the head of a request to the first byte of its response.')
 
   function cellOf (route: string, model: string, provider: string): Cell {
     const id = `${route} ${provider} ${model}`
@@ -90,6 +90,6 @@ function register (registry: Registry, cells: ReadonlyMap<string, Cell>): void {
     cell => [['prompt', cell.promptTokens], ['completion', cell.completionTokens]])
   counter('tollgate_cost_usd_total', 'Charges for requests in US dollars.', null,
     ({ costNano }) => [['', costNano / nanoPerUsd]])
-  counter('tollgate_provider_calls_total', 'Calls of providers, under the one that answered.', null,
+  counter('tollgate_provider_calls_total', 'Calls of providers, by the one that served the request.', null,
     ({ attempts }) => [['', attempts]])
 }

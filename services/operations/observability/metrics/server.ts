@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { Log } from '../../../shared/log.ts'
 import { metricsType } from './metrics.ts'
 
-/** Creates a server whose `/metrics` shows `text` without a key, at a port that only operators reach. */
+/** Creates a server whose `/metrics` serves `text` without a key, at a port that only operators reach. */
 export function createMetricsServer (text: () => Promise<string>, log: Log) {
   const server = createServer((request, response) => {
     if (request.method !== 'GET' || request.url?.split('?', 1)[0] !== '/metrics') {

@@ -5,15 +5,15 @@ export type Snapshot = MetricObjectWithValues<MetricValue<string>>[]
 
 /** Sums the metrics of the workers of one node. */
 export interface MetricsSum {
-  /** Notes the present metrics of a worker. */
+  /** Stores the current metrics of a worker. */
   update (worker: number, snapshot: Snapshot): void
-  /** Forgets a worker that has ended, except for what it counted, so that no counter goes back. */
+  /** Removes a worker that has ended, except its counters, so that no counter goes back. */
   retire (worker: number): Promise<void>
-  /** All metrics in Prometheus' text format: sums, or what each metric's `across` says. */
+  /** All metrics in Prometheus' text format, combined as each metric's `across` says. */
   text (): Promise<string>
 }
 
-/** Creates the sum of the last snapshots; `own` are metrics of the process that sums. */
+/** Creates the sum of the last snapshots; `own` are the metrics of this process. */
 export function createMetricsSum (own?: Registry): MetricsSum {
   const last = new Map<number, Snapshot>()
   let ended: Promise<Snapshot> = Promise.resolve([])
@@ -21,7 +21,7 @@ export function createMetricsSum (own?: Registry): MetricsSum {
   async function retire (worker: number): Promise<void> {
     const [before, counted] = [ended, last.get(worker)?.filter(isCount) ?? []]
     last.delete(worker)
-    // Replaced at once, so that no reading and no other end misses these counts.
+    // Replaced synchronously, so that no concurrent call misses these counts.
     const after = before.then(async past => await sumOf([past, counted]).getMetricsAsJSON() as Snapshot)
     ended = after.catch(() => before)
     await after
@@ -38,7 +38,7 @@ export function createMetricsSum (own?: Registry): MetricsSum {
   }
 }
 
-// The types of prom-client name neither the type nor the aggregator as they are in JSON.
+// The types of prom-client lack the JSON names of type and aggregator.
 function isCount (metric: { type: unknown }): boolean {
   return metric.type === 'counter' || metric.type === 'histogram'
 }

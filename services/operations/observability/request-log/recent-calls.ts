@@ -15,7 +15,7 @@ const maxRequests = 2_000
 export async function readRecentCalls (
   { reports, clock }: Pick<Store, 'reports' | 'clock'>
 ): Promise<RecentCall[]> {
-  // The inner query bounds the rows by the primary key, whatever the index on time is like.
+  // The inner query limits the rows by the primary key, independent of the index on time.
   const rows = await reports.all<{ request: string, at: number, calls: string | null }>(`
     select request, at, calls from (
       select request, at, calls from request_log order by seq desc limit ${maxRequests}) as latest

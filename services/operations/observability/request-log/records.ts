@@ -11,9 +11,9 @@ export interface RecordQuery {
   request?: string | undefined
   account?: string | undefined
   key?: string | undefined
-  /** The model that ran, or the one that was asked for. */
+  /** The model that ran, or the requested one. */
   model?: string | undefined
-  /** The provider that answered, or one that was called. */
+  /** The provider that served the request, or one that was called. */
   provider?: string | undefined
   /** A status such as `429`, or a class such as `5xx`. */
   status?: string | undefined
@@ -32,7 +32,7 @@ export interface RecordQuery {
 export interface RecordedRequest extends Omit<LoggedRequest, 'calls' | 'outcome' | 'stream'> {
   seq: number
   outcome: OutcomeName
-  /** The policy that chose the model; null: the client named it. */
+  /** The policy that chose the model; null if the client named it. */
   policy: string | null
   isStream: boolean
   calls: LoggedCall[]
@@ -70,8 +70,7 @@ export async function readRecords (
 }
 
 /**
- * Returns the alternatives that make up the filters by model and provider, each with an index of its own. No
- * row is in two of them.
+ * Returns the filters by model and provider as disjoint alternatives, each with its own index.
  */
 function conditionsOf (model: string | null, provider: string | null): string[][] {
   const byProvider = provider === null ? [[]] : [[`provider = ${provider}`], calledFirst(provider)]
@@ -81,7 +80,7 @@ function conditionsOf (model: string | null, provider: string | null): string[][
   return byModel.flatMap(ofModel => byProvider.map(ofProvider => [...ofModel, ...ofProvider]))
 }
 
-/** The model that was asked for where another one ran, as its index has it. */
+/** The requested model if another one ran, as in its index. */
 const otherModel = 'case when asked <> model then asked end'
 
 /** Returns the conditions of requests in which a call to a provider failed, as alternatives. */
@@ -98,10 +97,10 @@ function failuresAt (engine: Store['engine'], provider: string | null): string[]
   ]
 }
 
-/** As the index of requests with a call that failed has it. */
+/** As in the index of requests with a failed call. */
 const hasOtherCalls = "(attempts > 1 or provider = '')"
 
-/** A provider that was called and failed stands in the JSON alone. Wildcards in its name are themselves. */
+/** A failed provider appears only in the JSON. Wildcards in its name are escaped. */
 function calledFirst (provider: string): string[] {
   const name = `replace(replace(${provider}, '%', '\\%'), '_', '\\_')`
   return [
@@ -119,7 +118,7 @@ function newestOf (alternatives: readonly string[][], max: string): string {
 
 const newestFirst = 'order by at desc, seq desc'
 
-/** As the index of errors has it. */
+/** As in the index of errors. */
 const isError = 'status >= 400'
 
 const outcomeConditions: Record<OutcomeName, string> = {

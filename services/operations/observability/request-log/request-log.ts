@@ -35,7 +35,7 @@ export interface RequestLog {
   close (): Promise<void>
 }
 
-/** Further rows are dropped: this log is not worth more memory. */
+/** Further rows are dropped, to bound memory. */
 const maxWaiting = 20_000
 /** Smaller for SQLite, whose writes block the event loop. */
 const batchRows = { sqlite: 250, postgres: 1000 }
@@ -97,7 +97,7 @@ export function createRequestLog (options: RequestLogOptions): RequestLog {
         lostCount++
         return
       }
-      // A summary waits for others, and for the end of a call without its client.
+      // A summary may arrive late, for example after a call without its client.
       const endedAt = clock() - Math.max(0, Math.round(monotonic() - finished.endedMs))
       const row = toLoggedRequest(finished, endedAt, isFailure ? 1 : Math.round(1 / sample))
       if (row !== null) waiting.push(row)
@@ -127,18 +127,18 @@ export type LoggedRequest = {
   first_byte_ms: number | null
   total_ms: number
   weight: number
-  /** The value of `x-tollgate-route`; null if the client named the model. */
+  /** The value of `x-tollgate-route`; null without a policy. */
   routed: string | null
-  /** The model id that the client sent. */
+  /** The requested model id. */
   asked: string | null
-  /** 1: the client asked for a stream. */
+  /** 1 if the client requested a stream. */
   stream: number
   held_nano: number | null
-  /** The code of the error that the client got, and what the provider said about it. */
+  /** The code of the error sent to the client, and the provider's message about it. */
   code: string | null
   words: string | null
   job: string | null
-  /** `LoggedCall[]` as JSON; null: no provider was called. */
+  /** `LoggedCall[]` as JSON; null without a call. */
   calls: string | null
 }
 

@@ -23,7 +23,7 @@ export interface SummaryRow {
   /** As `2026-11-21`, in UTC. */
   day: string | null
   requests: number
-  /** Refused by the gateway or by the provider because of the request: 4xx. */
+  /** Rejected by the gateway or the provider because of the request: 4xx. */
   refused: number
   /** 5xx, and streams that broke off. */
   failed: number

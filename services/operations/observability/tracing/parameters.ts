@@ -4,7 +4,7 @@ import { readConversation } from '../../../requests/request-headers.ts'
 import { isObject, isText, type JsonObject } from '../../../shared/json.ts'
 import { shownText } from '../../../shared/shown-text.ts'
 
-/** Attributes that are numbers, and the names that requests of all kinds have for each. */
+/** Numeric attributes, and the names of their fields in all kinds of requests. */
 const numbers: readonly (readonly [attribute: string, fields: readonly string[]])[] = [
   ['gen_ai.request.temperature', ['temperature']],
   ['gen_ai.request.top_p', ['top_p']],
@@ -18,8 +18,8 @@ const numbers: readonly (readonly [attribute: string, fields: readonly string[]]
 const most = { stops: 16, stopLength: 64, conversationLength: 200 }
 
 /**
- * What the client asked for, without the prompt. `maxTokens` is the limit that the gateway has set instead of
- * the client's; null: none. Source: OpenTelemetry semantic conventions 1.37, generative AI client.
+ * The request parameters, without the prompt. `maxTokens` is the limit that the gateway has set instead of
+ * the client's, or null. Source: OpenTelemetry semantic conventions 1.37, generative AI client.
  */
 export function requestParameters (
   { body, headers }: RequestSummary['sent'], maxTokens: number | null
@@ -44,7 +44,7 @@ export function requestParameters (
   return attributes
 }
 
-/** The kind of content that the client asked for by a format; null: it left that to the model. */
+/** The kind of content selected by a format; null if the model decides. */
 export function outputOf ({ body }: RequestSummary['sent']): 'json' | 'text' | null {
   const request: JsonObject = isObject(body) ? body : {}
   const text: JsonObject = isObject(request.text) ? request.text : {}

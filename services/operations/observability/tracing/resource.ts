@@ -2,15 +2,16 @@ import { defaultResource, resourceFromAttributes, type Resource } from '@opentel
 
 interface ResourceOptions {
   version: string
-  /** `OTEL_SERVICE_NAME`; null: not set. */
+  /** `OTEL_SERVICE_NAME`, or null. */
   serviceName: string | null
-  /** `OTEL_RESOURCE_ATTRIBUTES` as it was written; null: not set. */
+  /** The unparsed `OTEL_RESOURCE_ATTRIBUTES`, or null. */
   attributes: string | null
 }
 
 /**
- * What sends the traces. `OTEL_SERVICE_NAME` wins over `service.name` in `OTEL_RESOURCE_ATTRIBUTES`, and both
- * over the gateway's own name. `onError` receives what is wrong with the attributes, which are then left out.
+ * The sender of the traces. `OTEL_SERVICE_NAME` takes precedence over `service.name` in
+ * `OTEL_RESOURCE_ATTRIBUTES`, and both over the gateway's default. `onError` receives the problem of invalid
+ * attributes, which are then ignored.
  */
 export function createResource (
   { version, serviceName, attributes }: ResourceOptions, onError: (problem: string) => void
@@ -35,7 +36,7 @@ function readOrReport (text: string, onError: (problem: string) => void): Record
 
 /**
  * Reads `key=value,key=value`, percent-encoded; all values are strings. Throws RangeError for anything else,
- * because the whole variable counts as absent then. Source: OpenTelemetry specification, Resource SDK,
+ * because the whole variable then counts as absent. Source: OpenTelemetry specification, Resource SDK,
  * "Specifying resource information via an environment variable", as @opentelemetry/resources 2.12.1 reads it.
  */
 export function readResourceAttributes (text: string): Record<string, string> {

@@ -6,7 +6,7 @@ import { outputOf, requestParameters } from './parameters.ts'
 /** Videos share the route of chat; the conventions do not define a name for their output yet. */
 const video: Operation = { name: 'generate_content', output: 'video' }
 
-/** Why a request failed, in few different words; undefined: it did not. */
+/** The reason of a failure, with few distinct values; undefined on success. */
 function errorType ({ status, record }: RequestSummary, leastStatus: number): string | undefined {
   return record.failure !== null ? 'broken_off' : status >= leastStatus ? String(status) : undefined
 }
@@ -31,14 +31,14 @@ export function requestAttributes (finished: RequestSummary): Attributes {
 const conventionalNames =
   new Map(knownProviders.map(({ id, conventionalName = id }) => [id, conventionalName]))
 
-/** A provider by the name that the conventions have for it, else by its id. */
+/** The name of a provider in the conventions, else its id. */
 function nameOf (provider: string): string {
   return conventionalNames.get(provider) ?? provider
 }
 
 /**
- * Name and attributes of the span of a provider's work; null if none was called. `isLatest`: with those that
- * version 1.37 does not have. Source: OpenTelemetry semantic conventions 1.37 and 1.41, generative AI client.
+ * Name and attributes of the span of a provider's work; null if none was called. `isLatest` adds those newer
+ * than version 1.37. Source: OpenTelemetry semantic conventions 1.37 and 1.41, generative AI client.
  */
 export function generation (
   finished: RequestSummary, isLatest: boolean
@@ -66,7 +66,7 @@ export function generation (
       'tollgate.provider': provider ?? '',
       ...(job === null ? { 'tollgate.attempts': attempts } : { 'tollgate.job.id': job }),
       ...(images !== null && { 'tollgate.images': images }),
-      // The name by which Langfuse and others read a cost; the conventions have none.
+      // The name under which Langfuse and others read a cost; the conventions have none.
       ...(costNano !== null && { 'tollgate.cost_usd': costNano / 1e9, 'gen_ai.usage.cost': costNano / 1e9 }),
       ...(firstByteAtMs !== null && { 'tollgate.first_byte_ms': Math.round(firstByteAtMs - startedMs) })
     }

@@ -19,9 +19,9 @@ interface TracingOptions {
   headers: Record<string, string>
   version: string
   serviceName: string | null
-  /** `OTEL_RESOURCE_ATTRIBUTES` as it was written; null: not set. */
+  /** The unparsed `OTEL_RESOURCE_ATTRIBUTES`, or null. */
   resourceAttributes: string | null
-  /** Whether the GenAI attributes that are newer than version 1.37 of the conventions are sent too. */
+  /** Whether to send GenAI attributes newer than version 1.37 of the conventions too. */
   isLatest: boolean
 }
 
@@ -30,15 +30,15 @@ const schemas = { pinned: 'https://opentelemetry.io/schemas/1.37.0', latest: 'ht
 
 /**
  * Creates tracing by OpenTelemetry: a span for each request, with a child span for the provider's work. Spans
- * are created when the request has ended, so nothing is carried along with it. This module and OpenTelemetry
- * are loaded only if tracing is on. `onError` receives what is wrong with the resource attributes.
+ * are created when the request has ended, so the request carries no context. This module and OpenTelemetry
+ * are loaded only if tracing is on. `onError` receives problems of the resource attributes.
  */
 export function createTracing (options: TracingOptions, onError: (problem: string) => void): Tracing {
   const { endpoint, headers, version, serviceName, resourceAttributes: attributes, isLatest } = options
   const exporter = new OTLPTraceExporter({ url: `${endpoint.replace(/\/$/, '')}/v1/traces`, headers })
   const provider = new BasicTracerProvider({
     resource: createResource({ version, serviceName, attributes }, onError),
-    // Bounded: spans are dropped while no collector answers.
+    // Bounded: spans are dropped while no collector responds.
     spanProcessors: [new BatchSpanProcessor(exporter, { maxQueueSize: 4096, scheduledDelayMillis: 1000 })]
   })
   const schemaUrl = isLatest ? schemas.latest : schemas.pinned
@@ -69,7 +69,7 @@ export function createTracing (options: TracingOptions, onError: (problem: strin
     close: () => provider.shutdown()
   }
 
-  /** Ends a span; one that failed has what the provider said as the description of its status. */
+  /** Ends a span; after a failure, its status description is the provider's message. */
   function end (span: Span, hasFailed: boolean, { record, endedMs }: RequestSummary): void {
     const message = record.words === null ? {} : { message: record.words }
     if (hasFailed) span.setStatus({ code: SpanStatusCode.ERROR, ...message })

@@ -14,22 +14,22 @@ function channelPair (): [Channel & EventEmitter & { connected: boolean }, Chann
   ]
 }
 
-t.test('each end asks the other, also while it is asked', async t => {
+t.test('each end calls the other, also during a call', async t => {
   const [one, two] = channelPair()
-  const parent = createLink(one, { answers: { sum: async () => 1 + Number(await parent.ask('count')) } })
-  const worker = createLink(two, { answers: { count: () => 7 } })
-  t.same(await Promise.all([parent.ask('count'), worker.ask('sum'), parent.ask('count')]), [7, 8, 7])
+  const parent = createLink(one, { handlers: { sum: async () => 1 + Number(await parent.call('count')) } })
+  const worker = createLink(two, { handlers: { count: () => 7 } })
+  t.same(await Promise.all([parent.call('count'), worker.call('sum'), parent.call('count')]), [7, 8, 7])
 })
 
 t.test('a failure, an unknown question and silence reject', async t => {
   const [one, two] = channelPair()
   const parent = createLink(one, { timeoutMs: 20 })
-  createLink(two, { answers: { broken: () => { throw new Error('It is broken.') }, silent: () => new Promise(() => {}) } })
-  await t.rejects(parent.ask('broken'), { message: 'It is broken.' })
-  await t.rejects(parent.ask('other'), { message: 'Unknown question: other' })
-  await t.rejects(parent.ask('silent'), { message: 'No answer to silent within 20 ms' })
+  createLink(two, { handlers: { broken: () => { throw new Error('It is broken.') }, silent: () => new Promise(() => {}) } })
+  await t.rejects(parent.call('broken'), { message: 'It is broken.' })
+  await t.rejects(parent.call('other'), { message: 'Unknown call: other' })
+  await t.rejects(parent.call('silent'), { message: 'No response to silent within 20 ms' })
   one.connected = false
-  await t.rejects(parent.ask('broken'), { message: /No answer/ })
+  await t.rejects(parent.call('broken'), { message: /No response/ })
 })
 
 t.test('notes arrive in order', async t => {
@@ -38,7 +38,7 @@ t.test('notes arrive in order', async t => {
   const last = Promise.withResolvers<void>()
   createLink(two, { notes: { value (value: number) { if (values.push(value) === 3) last.resolve() } } })
   const link = createLink(one, {})
-  for (const value of [1, 2, 3]) link.tell('value', value)
+  for (const value of [1, 2, 3]) link.notify('value', value)
   await last.promise
   t.same(values, [1, 2, 3])
 })
