@@ -7,28 +7,28 @@ import type { Operation } from '../services/requests/request-summary.ts'
 declare module 'fastify' {
   /** Facts about a route, for the plugins that serve all of them. */
   interface FastifyContextConfig {
-    /** The answer may be what a provider sent, byte for byte, or a file: no serializer runs over it. */
+    /** The response may be a provider's, byte for byte, or a file: it is not serialized. */
     passThrough?: boolean
-    /** What the body holds, which bounds its length; a few fields unless it is declared. */
+    /** The kind of body, which limits its length; a few fields by default. */
     body?: keyof BodyLimits
-    /** The body is a prompt whose tokens count against the limits of the key. */
+    /** The body is a prompt; its tokens count against the limits of the key. */
     countsTokens?: boolean
-    /** The request may start a job that outlives it, which a webhook can tell the end of. */
+    /** The request may start a job that outlives it and can report its end to a webhook. */
     startsJobs?: boolean
-    /** What an operator needs to enter a route under `/admin`; `own` unless it is declared. */
+    /** The permission for a route under `/admin`; `own` by default. */
     permission?: Permission
     /**
-     * How a user with a session is kept to their own account: by `account` in the query, by the id in the
-     * path, or by the handler, which knows whose it is. Refused unless it is declared.
+     * How a user with a session is restricted to their account: by `account` in the query, by the id in the
+     * path, or by the handler. Without it, users are rejected.
      */
     ownAccount?: OwnAccountRule
-    /** What the route does, for the spans of its requests. */
+    /** The operation, for the spans of its requests. */
     operation?: Operation
-    /** The shape of its errors; OpenAI's unless it is declared. */
+    /** The shape of its errors; OpenAI's by default. */
     errorShape?: ErrorShape
-    /** The schema of the events of an answer that is streamed. */
+    /** The schema of the events of a stream. */
     events?: object
-    /** The schema of the body as `multipart/form-data`, for routes that take it as a form too. */
+    /** The schema of the body as `multipart/form-data`, for routes that also accept a form. */
     form?: object
   }
 }

@@ -3,7 +3,7 @@ import type { RequestSummary } from '../../services/requests/request-summary.ts'
 import { requestedModelOf } from '../../services/requests/request-record.ts'
 import { usdFromNano } from '../../services/shared/money.ts'
 
-/** Writes one line per finished request: numbers and names, never a prompt or a key. */
+/** Logs one line per finished request, with numbers and names but never a prompt or a key. */
 export default fp(async app => {
   app.onRequestEnd(finished => app.log.info(lineOf(finished), 'request'))
 }, { name: 'access-log', dependencies: ['request-summary'] })

@@ -7,11 +7,11 @@ import { claimChore } from '../../services/store/chores.ts'
 
 interface AlertsOptions {
   trustedOrigins: readonly string[]
-  /** How often budgets and balances are looked at, by one node. */
+  /** Interval at which one node checks budgets and balances. */
   everyMs?: number
 }
 
-/** Watches budgets and balances beside requests, and sends alerts to the webhook of the configuration. */
+/** Watches budgets and balances in the background, and sends alerts to the configured webhook. */
 export default fp<AlertsOptions>(async (app, { trustedOrigins, everyMs = 5_000 }) => {
   const { store, log, metrics, models } = app
   const delivery = createAlertDelivery({ store, log, trustedOrigins })
@@ -31,7 +31,7 @@ export default fp<AlertsOptions>(async (app, { trustedOrigins, everyMs = 5_000 }
     }
     await delivery.deliverDue(webhook, signal)
   }
-  const watching = periodically(() => everyMs, watch, err => log.warn({ err }, 'alerts could not be looked after'))
+  const watching = periodically(() => everyMs, watch, err => log.warn({ err }, 'alerts could not be checked or sent'))
   app.addHook('onClose', async () => {
     await watching.stop()
     await delivery.close()

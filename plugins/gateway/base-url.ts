@@ -4,12 +4,12 @@ import { baseUrlOf } from '../../services/http/base-url.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Where the client reaches the API, e.g. `https://gateway.example.com/v1`. */
+    /** The base URL of the API for the client, e.g. `https://gateway.example.com/v1`. */
     baseUrl (): string
   }
 }
 
-/** Knows under which address clients reach the gateway: the configured one, else that of their request. */
+/** Provides the base URL: the configured one, else by the host of the request. */
 export default fp<{ publicBaseUrl: string | null }>(async (app, { publicBaseUrl }) => {
   app.decorateRequest('baseUrl', function (this: FastifyRequest) {
     const { protocol, host, socket } = this

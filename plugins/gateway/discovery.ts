@@ -17,7 +17,10 @@ interface DiscoveryOptions {
 
 const defaultRefreshMs = 10 * 60 * 1000
 
-/** Lists the models of providers when the server listens, so as not to delay its start, and periodically. */
+/**
+ * Lists the models of providers periodically, first when the server listens, so that its start is not
+ * delayed.
+ */
 export default fp<DiscoveryOptions>(async (app, { local, refreshMs = defaultRefreshMs }) => {
   const closing = new AbortController()
 

@@ -6,19 +6,19 @@ import { errorText } from '../../services/http/error-text.ts'
 import { messagesErrorText, messagesStatus, speaksMessages } from '../../services/http/messages-error.ts'
 import { recordEnding, type RequestRecord } from '../../services/requests/request-record.ts'
 
-/** Answers all that goes wrong in OpenAI's shape, or in that of the route. */
+/** Sends every error in OpenAI's shape, or in the shape of the route. */
 export default fp(async app => {
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply))
 }, { name: 'errors', dependencies: ['request-record'] })
 
-/** For the server option `frameworkErrors`: answers URLs that cannot even be routed. */
+/** The server option `frameworkErrors`: responds to URLs that cannot be routed. */
 export function frameworkErrors (error: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
   sendError(error, request, reply)
 }
 
 function sendError (thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const error = toGatewayError(thrown, request)
-  // Requests that are refused before they are known have no record.
+  // Requests that are rejected before they are parsed have no record.
   const { record }: { record?: RequestRecord } = request
   if (record !== undefined) recordEnding(record, thrown, error.code)
   if (error.status >= 500) {
@@ -29,7 +29,7 @@ function sendError (thrown: unknown, request: FastifyRequest, reply: FastifyRepl
   if (isMessages) reply.header('request-id', request.id)
   reply.code(isMessages ? messagesStatus(error) : error.status).headers(error.headers).type('application/json; charset=utf-8')
   if (record !== undefined && record.attempts > 0) reply.header('x-tollgate-attempts', record.attempts)
-  // Fastify closes the connection for every body that it cannot use, also for one that was read to its end.
+  // Fastify closes the connection for every invalid body, even if it was read completely.
   if (reply.getHeader('connection') !== 'close') return reply.send(text)
   if (request.raw.readableEnded) {
     if (error.headers['connection'] === undefined) reply.removeHeader('connection')

@@ -6,31 +6,39 @@ import { GatewayError } from '../../services/shared/errors.ts'
 import type { RequestAbort } from './exchange.ts'
 
 interface GracefulCloseOptions {
-  /** How long requests are still taken after `leave`. */
+  /** How long requests are still accepted after `leave`. */
   delayMs: number
-  /** How long requests under way may go on once the server is closing. */
+  /** How long running requests may go on once the server is closing. */
   limitMs: number
 }
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Whether this node is about to end. */
+    /** Whether this node is leaving or closing. */
     isDraining (): boolean
-    /** For load balancers: is no longer ready at once, takes requests for a while, then closes. */
+    /**
+     * Stops being ready at once, accepts requests for `delayMs` so that load balancers notice, then closes.
+     */
     leave (): Promise<void>
-    /** The requests that use cases are answering; aborted when a closing server has waited long enough. */
+    /** The running requests of use cases; aborted `limitMs` after the server began to close. */
     running: ActiveSet<RequestAbort>
-    /** Listeners besides the server's own, which hand it their sockets; closed with it. */
+    /** Further listeners, which hand their sockets to the server and close with it. */
     listeners: Server[]
   }
 }
 
-/** How long clients have to read the error event after the limit before their sockets are destroyed. */
+/** Time for clients to read the error event after the limit, before their sockets are destroyed. */
 const graceMs = 1000
 
 /**
- * Lets a closing server finish its requests, up to a limit. Requests that still come on open connections are
- * answered, because a proxy cannot know, but their answers close the connection.
+ * Lets a closing server finish its requests, up to a limit.
+ *
+ *   serving ──`leave`──► draining ──delayMs──► closing ──limitMs──► aborting ──graceMs──► closed
+ *      └─────────────app.close()──────────────────▲ └──last request ends──────────────────────▲
+ *
+ * While draining, the node is not ready, but serves the requests that still arrive, because a proxy may not
+ * have noticed; their responses close the connection. While closing, it accepts no connections. Aborting ends
+ * the running requests with 503, and then destroys the remaining sockets.
  */
 export default fp<GracefulCloseOptions>(async (app, { delayMs, limitMs }) => {
   let draining = false
@@ -39,7 +47,7 @@ export default fp<GracefulCloseOptions>(async (app, { delayMs, limitMs }) => {
   function drain (): void {
     if (draining) return
     draining = true
-    // Node.js then answers with `connection: close`.
+    // Node.js then responds with `connection: close`.
     app.server.prependListener('request', (_request, response) => { response.shouldKeepAlive = false })
   }
   app.decorate('running', running)

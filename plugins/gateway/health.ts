@@ -3,13 +3,13 @@ import { watchStore } from '../../services/operations/observability/store-watch.
 
 export interface Readiness {
   isReady: boolean
-  /** Why not, or what fails but may recover. */
+  /** Why the node is not ready, or which failure may recover. */
   checks: { draining: boolean, database: 'ok' | 'away' | 'gone' }
 }
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Whether this node can serve requests now. Answers from memory. */
+    /** Whether this node can serve requests now, from memory. */
     readiness (): Readiness
   }
 }
@@ -17,17 +17,17 @@ declare module 'fastify' {
 interface HealthOptions {
   /** How long the database may be unavailable before the node is not ready. */
   storeGraceMs: number
-  /** How often the database is checked. */
+  /** Interval of the database checks. */
   everyMs?: number
 }
 
 /**
- * Reports whether this node is ready. During a short outage of the database, nodes go on with cached keys and
- * allowances; if all became unready at once, no node would be left to serve requests.
+ * Reports whether this node is ready. During a short outage of the database, nodes continue with cached keys
+ * and allowances; if all became unready at once, no node would be left to serve requests.
  */
 export default fp<HealthOptions>(async (app, { storeGraceMs, everyMs = 2000 }) => {
   const watch = watchStore({ store: app.store, everyMs })
-  // A database that answers may refuse to be written.
+  // A database that responds may reject writes.
   const awayMsNow = () => Math.max(watch.awayMs(), app.ledger.outageMs)
   app.decorate('readiness', () => {
     const awayMs = awayMsNow()

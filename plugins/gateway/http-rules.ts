@@ -6,7 +6,7 @@ import { refuseConnect, refuseExpectation } from '../../services/http/client-err
 import { GatewayError } from '../../services/shared/errors.ts'
 
 /**
- * What RFC 9110 and RFC 9112 ask of a server and Node.js leaves to its user: one Host header, known transfer
+ * The rules of RFC 9110 and RFC 9112 that Node.js leaves to the server: one Host header, valid transfer
  * codings, and `100 Continue` only for a body that will be read. Errors have the JSON shape of all others.
  */
 export default fp(async app => {

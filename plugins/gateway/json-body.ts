@@ -5,7 +5,7 @@ import { JsonText, largeBytes } from '../../services/shared/json.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The JSON body as received; there only when there was one. */
+    /** The JSON body as received, if there was one. */
     jsonText: JsonText
   }
 }
@@ -17,13 +17,13 @@ interface JsonBodyOptions {
   idleMs?: number
 }
 
-/** Kinds of bodies: with pictures and sound, with long texts, and with a few fields. */
+/** Kinds of bodies: with images and audio, with long texts, and with a few fields. */
 export interface BodyLimits { media: number, text: number, fields: number }
 
-/** About what a value takes, for each unit of `JsonText.cost`. */
+/** Approximate bytes per unit of `JsonText.cost`. */
 const bytesPerCost = 4
 
-/** Parses JSON bodies and keeps their text, so that a provider can be sent what the client wrote. */
+/** Parses JSON bodies and keeps their text, so that it can be forwarded unchanged. */
 export default fp<JsonBodyOptions>(async (app, { limits, idleMs = 30_000 }) => {
   app.decorateRequest('jsonText')
   app.removeAllContentTypeParsers()
@@ -33,7 +33,7 @@ export default fp<JsonBodyOptions>(async (app, { limits, idleMs = 30_000 }) => {
     const needsBody = Reflect.has(Object(schema?.body), 'required')
     readBody(request.raw, { limitBytes, idleMs, take: bytes => request.takeBytes(bytes) }, (error, body) => {
       if (body === undefined) return done(error)
-      // Some clients name the type of a body with every request.
+      // Some clients send the content type with every request.
       if (body.length === 0 && !needsBody) return done(null)
       if (body.length < largeBytes) parse(request, body, done)
       else request.inBodyTurn(async () => parse(request, body, done))

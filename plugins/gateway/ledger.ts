@@ -14,7 +14,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** The money of all accounts; closed with the server, before the store. */
     ledger: Ledger
-    /** Violations that the periodic checks of the books have found since the start. */
+    /** Violations found by the periodic checks of the books since the start. */
     ledgerViolations (): number
   }
 }
@@ -23,11 +23,11 @@ const hourMs = 3_600_000
 const dayMs = 24 * hourMs
 
 interface LedgerPluginOptions {
-  /** The time limits of requests; `allowRequests` tells the ledger of longer ones. */
+  /** The time limits of requests; `allowRequests` announces longer ones. */
   requests: Pick<RequestsConfig, 'deadlineMs' | 'streamMs'>
   /** How often the books are checked, by one node for all. */
   checkEveryMs?: number
-  /** How long a node is silent before others take over its jobs; the heartbeat is a fraction of it. */
+  /** Silence of a node after which others take over its jobs; the heartbeat is a fraction of it. */
   takeoverMs?: number | undefined
 }
 
@@ -61,7 +61,7 @@ export default fp<LedgerPluginOptions>(async (app, pluginOptions) => {
   showLedger(app.metrics, ledger, () => found)
   showSuspense(app.metrics, app.store)
 
-  // Their clients try again, at another node.
+  // Their clients retry at another node.
   app.addHook('preClose', async () => ledger.refuseWaiting())
   app.addHook('onClose', async () => {
     await checks.stop()

@@ -9,16 +9,16 @@ import { limitKinds, noLimits } from '../../services/shared/limits.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** A preHandler hook for routes that do work for a key: 429 beyond a limit, 403 for a frozen account. */
+    /** A preHandler hook for routes that work for a key: 429 beyond a limit, 403 for a frozen account. */
     keepLimits: preHandlerAsyncHookHandler
-    /** A preHandler hook for what a key may ask about its own money: 429 beyond a limit of its own. */
+    /** A preHandler hook for routes about a key's money: 429 beyond their separate limit. */
     keepBillingLimit: preHandlerAsyncHookHandler
   }
 }
 
 /**
- * Offers `app.keepLimits`. It comes after the body has been validated, so what is refused for itself does not
- * count; nor does what ends in an error before a provider was called.
+ * Provides `app.keepLimits`. It runs after validation, so that invalid requests do not count; nor do requests
+ * that fail before a provider is called.
  */
 export default fp<{ billingPerMinute: number }>(async (app, { billingPerMinute }) => {
   const limits = createRateLimiter({
@@ -26,7 +26,7 @@ export default fp<{ billingPerMinute: number }>(async (app, { billingPerMinute }
     node: createIds('node_')(),
     onError: error => app.log.error(error, 'the limits could not be counted')
   })
-  app.metrics.counter({ name: 'limited_total', help: 'Requests refused by a limit.', labels: ['kind'] },
+  app.metrics.counter({ name: 'limited_total', help: 'Requests rejected by a limit.', labels: ['kind'] },
     () => limitKinds.map(kind => ({ labels: { kind }, value: limits.refused[kind] })))
 
   app.decorate('keepLimits', async function keepLimits (request, reply) {
@@ -45,7 +45,7 @@ export default fp<{ billingPerMinute: number }>(async (app, { billingPerMinute }
   app.addHook('onClose', async () => { await limits.close() })
 }, { name: 'limits', dependencies: ['store', 'auth', 'request-record', 'metrics', 'json-body'] })
 
-/** The slot is free again when the request is over, whatever came of it. */
+/** Frees the slot when the request has ended in any way. */
 function begin ({ record }: FastifyRequest, reply: FastifyReply, admission: Admission): void {
   reply.headers(admission.headers)
   const { raw } = reply

@@ -10,7 +10,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Generated images and videos. */
     media: SignedMediaStore
-    /** Counts a copy of an image or video that failed. */
+    /** Counts a failed copy of an image or video. */
     countCopyFailure (failure: CopyFailure): void
   }
 }
@@ -27,7 +27,7 @@ export default fp<MediaSettings>(async (app, settings) => {
   const stop = startGarbageCollection({ store, blobs }, err => app.log.warn({ err }, 'cannot delete expired media'))
   app.addHook('onClose', async () => {
     const stopped = stop()
-    // Aborts what the collection waits for.
+    // Aborts the running deletion.
     await blobs.close()
     await stopped
   })

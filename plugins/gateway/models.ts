@@ -4,7 +4,7 @@ import { createModels, type Models } from '../../services/models/models.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The models on offer, by the running configuration. */
+    /** The available models of the running configuration. */
     models: Models
   }
 }

@@ -10,43 +10,43 @@ import type { LoadLimits } from '../../services/config/settings/settings.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** What this process has taken on; whoever holds a request for long counts it here. */
+    /** The load of this process, including long polls and streams. */
     load: Load
-    /** What this node has under way, with all its workers. Rejects with an Error when they do not answer. */
+    /** The current counts of this node with all its workers. Rejects with an Error if they do not respond. */
     nodeCounts (): Promise<LoadCounts>
     /**
-     * An onRequest hook for scopes that do work: turns requests away before anything is read of them. The
-     * others go on together at the end of the turn.
+     * An onRequest hook for scopes that do work: rejects requests before anything is read of them. Accepted
+     * ones continue together at the end of the event loop's turn.
      */
     shedLoad: onRequestHookHandler
-    /** An onRequest hook after authentication: turns away a key that has its share of a full node. */
+    /** An onRequest hook after authentication: rejects a key that has used up its share of a full node. */
     keepShare: onRequestHookHandler
   }
 
   interface FastifyRequest {
-    /** What the request's key has under way; null before `keepShare`, and for operators. */
+    /** The load of the request's key; null before `keepShare`, and for operators. */
     keyLoad: KeyLoad | null
-    /** Bytes of its body and what was made of it, as `load.take` has counted them. */
+    /** Bytes counted for the body and its parsed form by `load.take`. */
     bodyBytes: number
-    /** Counts bytes of the request's body. Throws GatewayError 503 when there is no room for them. */
+    /** Counts bytes of the request's body. Throws GatewayError 503 at the limit. */
     takeBytes (bytes: number): void
-    /** Counts the request's body no longer: nothing refers to it. */
+    /** Returns the bytes of the request's body once nothing refers to it. */
     giveBytes (): void
     /**
-     * Runs work on a large body of the request when it is the turn of its key; never, if the client has left.
+     * Runs work on a large body in the turn of its key, unless the client has left.
      */
     inBodyTurn (work: () => Promise<void>): Promise<void>
   }
 }
 
 interface OverloadOptions extends LoadLimits {
-  /** Sums the counts of this process and others; those of this process alone by default. */
+  /** Sums the counts of this process and others; by default only of this process. */
   nodeCounts?: (() => Promise<LoadCounts>) | undefined
 }
 
 /**
- * Bounds what the process takes on. Beyond it a request is answered at once with a text that is always the
- * same, before its key is looked up or its body read. Admin and health are never turned away.
+ * Bounds the load of the process. Further requests get 503 at once with a constant text, before their key is
+ * looked up or their body is read. Admin and health requests are never rejected.
  */
 export default fp<OverloadOptions>(async (app, { nodeCounts, ...limits }) => {
   const load = createLoad(limits)
@@ -82,7 +82,7 @@ export default fp<OverloadOptions>(async (app, { nodeCounts, ...limits }) => {
   })
 
   app.decorate('keepShare', function keepShare (request, { raw }, done) {
-    // A client that left while its key was looked up sends no body and awaits no answer.
+    // A client that left while its key was looked up sends no body and awaits no response.
     if (raw.closed) return
     const keyLoad = load.open(request.apiKey.id)
     if (keyLoad === null) {
@@ -99,13 +99,13 @@ export default fp<OverloadOptions>(async (app, { nodeCounts, ...limits }) => {
 
   const { metrics } = app
   const gauge = (name: string, help: string, read: () => number): void => metrics.gauge({ name, help }, read)
-  gauge('open_requests', 'Requests under way.', () => load.counts.requests)
-  gauge('open_streams', 'Requests that are answered by a stream.', () => load.counts.streams)
-  gauge('held_polls', 'Requests that are held until a video is there.', () => load.counts.polls)
-  gauge('open_body_bytes', 'Bytes of the bodies of requests under way.', () => load.counts.bytes)
+  gauge('open_requests', 'Running requests.', () => load.counts.requests)
+  gauge('open_streams', 'Requests with a streaming response.', () => load.counts.streams)
+  gauge('held_polls', 'Requests kept open until a video is ready.', () => load.counts.polls)
+  gauge('open_body_bytes', 'Bytes of the bodies of running requests.', () => load.counts.bytes)
   metrics.gauge({
-    name: 'event_loop_lag_seconds', help: 'How late the event loop was on average over half a second.', across: 'max'
+    name: 'event_loop_lag_seconds', help: 'Average delay of the event loop over half a second.', across: 'max'
   }, () => load.lagMs() / 1000)
-  metrics.counter({ name: 'shed_total', help: 'Requests turned away because of the load.' }, () => load.shedCount)
+  metrics.counter({ name: 'shed_total', help: 'Requests rejected because of the load.' }, () => load.shedCount)
   app.addHook('onClose', async () => load.stop())
 }, { name: 'overload', dependencies: ['metrics', 'auth', 'request-record'] })

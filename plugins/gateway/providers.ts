@@ -16,7 +16,7 @@ declare module 'fastify' {
 interface ProvidersOptions { trustedOrigins: readonly string[] }
 
 /**
- * Offers the providers, and downloads from public addresses, the trusted origins and a provider's own origin.
+ * Provides the providers, and downloads from public addresses, trusted origins and the provider's origin.
  */
 export default fp<ProvidersOptions>(async (app, { trustedOrigins }) => {
   const downloader = createDownloader({

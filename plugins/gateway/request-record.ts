@@ -5,7 +5,7 @@ import { createRequestRecord, type RequestRecord } from '../../services/requests
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What came of the request so far; use cases fill it in. */
+    /** The record of the request, filled in by use cases. */
     record: RequestRecord
   }
 }
@@ -14,7 +14,7 @@ const wellFormed = /^[\w.:-]{1,128}$/
 const randomPart = randomBytes(8).toString('hex')
 let count = 0
 
-/** The client's own `x-request-id` when it is 1–128 characters of `A–Z a–z 0–9 _ . : -`, else a new one. */
+/** The client's `x-request-id` if it has 1–128 characters of `A–Z a–z 0–9 _ . : -`, else a new one. */
 export function requestIdOf ({ headers }: Pick<IncomingMessage, 'headers'>): string {
   const given = headers['x-request-id']
   if (typeof given === 'string' && wellFormed.test(given)) return given
@@ -22,7 +22,7 @@ export function requestIdOf ({ headers }: Pick<IncomingMessage, 'headers'>): str
   return `req_${randomPart}${count.toString(16).padStart(8, '0')}`
 }
 
-/** Gives each request its trace, and says its id on every response. */
+/** Gives each request its record, and sends its id with every response. */
 export default fp<{ keepsWords?: boolean }>(async (app, { keepsWords = true }) => {
   app.decorateRequest('record')
   app.addHook('onRequest', (request, reply, done) => {

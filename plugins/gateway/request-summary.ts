@@ -6,7 +6,7 @@ import { afterWork } from '../../services/requests/request-record.ts'
 declare module 'fastify' {
   interface FastifyInstance {
     /**
-     * Calls `listener` for each request once its response is closed and its cost is known. It must be fast
+     * Calls `listener` for each request once its response is closed and its cost is final. It must be fast
      * and not throw.
      */
     onRequestEnd (listener: RequestListener): void
@@ -21,7 +21,7 @@ export default fp(async app => {
     const startedMs = performance.now()
     reply.raw.on('close', () => {
       const summary = summaryOf(request, reply, startedMs)
-      // A call may go on without its client, which is charged for it later.
+      // A call may continue without its client, which is charged later.
       afterWork(summary.record, () => { for (const listener of listeners) listener(summary) })
     })
     done()

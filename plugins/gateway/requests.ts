@@ -11,19 +11,19 @@ import { plainCode, providerWords } from '../../services/shared/redact.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** What the use cases of chat, images and videos have in common. */
+    /** The common dependencies of chat, images and videos. */
     requests: {
       catalogue: Catalogue
       holds: RequestReservations
-      /** Compares what a provider reports that a request has cost with what was expected. */
+      /** Compares the reported cost of a request with the expected one. */
       onReportedCost: CostWatch
-      /** Logs a call of a provider that failed. */
+      /** Logs a failed call of a provider. */
       onFailure (requestId: string, candidate: Candidate, error: UpstreamError): void
     }
   }
 }
 
-/** Offers models, providers, health and holds to the use cases. */
+/** Provides models, providers, health and holds for the use cases. */
 export default fp<{ keepsWords: boolean }>(async (app, { keepsWords }) => {
   const onReportedCost = createCostWatch({
     tolerance: () => app.models.config().usage.costTolerance,

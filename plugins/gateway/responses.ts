@@ -13,7 +13,9 @@ declare module 'fastify' {
 
 const pruneEveryMs = 3_600_000
 
-/** Offers responses, which are translated onto chat and stored for `keepMs`; 0: never. */
+/**
+ * Provides the Responses API, translated onto chat; responses are stored for `keepMs`, or not at all if 0.
+ */
 export default fp<ResponseRetention>(async (app, retention) => {
   const { store } = app
   const onError = (error: unknown): void => app.log.error(error, 'responses could not be stored or deleted')

@@ -8,7 +8,7 @@ declare module 'fastify' {
   }
 }
 
-/** Registered before all that has routes, to see each. CORS has a route `OPTIONS *`, which serves no path. */
+/** Registered before all routes, to see each. Ignores the route `OPTIONS *` of CORS, which serves no path. */
 export default fp(async app => {
   const table = createRouteTable()
   app.decorate('routeTable', table)

@@ -4,8 +4,8 @@ import fp from 'fastify-plugin'
 interface SecondAddressOptions { host: string, port: number, maxConnections: number }
 
 /**
- * Listens on a second address too. Its sockets are handed to the one HTTP server, so that no limit, time-out
- * or handler can differ between the two.
+ * Listens on a second address too and hands its sockets to the same HTTP server, so that no limit, timeout or
+ * handler can differ between the two.
  */
 export default fp<SecondAddressOptions>(async (app, { host, port, maxConnections }) => {
   const listener = createServer({ allowHalfOpen: true, noDelay: true }, socket => {
@@ -25,7 +25,7 @@ export default fp<SecondAddressOptions>(async (app, { host, port, maxConnections
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Begins to listen on the second address; there only when there is one. */
+    /** Starts to listen on the second address; absent without one. */
     listenOnSecondAddress?: (options?: { reusePort?: boolean }) => Promise<void>
   }
 }

@@ -18,12 +18,12 @@ declare module 'fastify' {
   }
 
   interface FastifyRequest {
-    /** Where it came from, by its own headers. */
+    /** The origin of the request, by its headers. */
     arrival (): Arrival
   }
 }
 
-/** Opens the sessions that browsers carry in a cookie, in place of a key. */
+/** Provides sessions, which browsers send in a cookie instead of a key. */
 export default fp<{ publicBaseUrl: string | null }>(async (app, { publicBaseUrl }) => {
   const sessions = createSessions(app.store)
   app.decorate('sessions', sessions)
@@ -34,7 +34,7 @@ export default fp<{ publicBaseUrl: string | null }>(async (app, { publicBaseUrl 
     const originAt = (url: string | null) => new URL(baseUrlOf({ publicBaseUrl: url, ...reached })).origin
     const known = originAt(publicBaseUrl)
     const isSecure = known.startsWith('https:')
-    // A page by http may be another's, so where browsers use https it is not the gateway's own.
+    // An http page may be forged, so it does not count as the gateway's if browsers use https.
     const origins = [known, originAt(null)].filter(origin => !isSecure || origin.startsWith('https:'))
     return { method, headers, origins, isSecure }
   })
@@ -44,7 +44,7 @@ export default fp<{ publicBaseUrl: string | null }>(async (app, { publicBaseUrl 
     const session = await sessions.read(request.headers.cookie, arrival.isSecure)
     if (session === null) throw sessionEnded()
     sessions.refuseForged(session, arrival, needsToken)
-    // A running stream that checks its session again is no use of it.
+    // A running stream that checks its session again does not extend it.
     if (!reply.sent) await sessions.touch(session)
     return session
   })

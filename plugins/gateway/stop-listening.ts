@@ -5,7 +5,7 @@ import fp from 'fastify-plugin'
 import { watchFreshConnections } from '../../services/http/graceful-close/fresh-connections.ts'
 import { stopListening } from '../../services/http/graceful-close/stop-listening.ts'
 
-/** How often connections that have become idle are closed. */
+/** Interval at which idle connections are closed. */
 const sweepMs = 50
 
 /** Closes the listeners of a closing server without losing a connection. Registered last: its hook waits. */
@@ -22,7 +22,7 @@ export default fp(async app => {
     sweep = setInterval(() => { if (!hasFresh()) app.server.closeIdleConnections() }, sweepMs)
     await Promise.all([
       ...app.listeners.filter(({ listening }) => listening).map(close),
-      // Fastify closes the server itself, and its idle connections, right after.
+      // Fastify then closes the server and its idle connections.
       ...(app.server.listening ? [stopListening(app.server)] : [])
     ])
     while (hasFresh()) await sleep(1)

@@ -10,7 +10,7 @@ declare module 'fastify' {
 }
 
 export interface StoreOptions {
-  /** See `openStore`, e.g. `sqlite:data/tollgate.db`. */
+  /** The URL for `openStore`, e.g. `sqlite:data/tollgate.db`. */
   url: string
 }
 

@@ -19,14 +19,14 @@ declare module 'fastify' {
     authenticate: onRequestHookHandler
     /**
      * An onRequest hook before `authenticate`, for clients of the Messages API, which send their key in
-     * `x-api-key`: either header will do. Ends in 401 if they name two keys.
+     * `x-api-key`: accepts either header. Ends in 401 if they have different keys.
      */
     takeApiKey: onRequestHookHandler
     /** An onRequest hook for scopes of operators: sets `request.actor` or ends in 401 or 503. */
     authenticateAdmin: onRequestHookHandler
-    /** The same, and for users with a session, who may read their own account. */
+    /** The same, also for users with a session, who may read their account. */
     authenticateReader: onRequestHookHandler
-    /** Who signs in to the console. */
+    /** The holders of console sessions. */
     holders: Holders
   }
 
@@ -39,13 +39,13 @@ declare module 'fastify' {
 }
 
 interface AuthOptions {
-  /** A key that is valid besides the admin keys of the database; null for none. */
+  /** An admin key besides those in the database, or null. */
   adminKey?: string | null
-  /** The running configuration: without a console, no session counts. */
+  /** The running configuration: without a console, sessions are rejected. */
   console?: () => ConsoleSettings
 }
 
-/** Offers `app.authenticate`, `app.authenticateAdmin` and the keys that they check as `app.keys`. */
+/** Provides `app.authenticate` and `app.authenticateAdmin`, and their keys as `app.keys`. */
 export default fp<AuthOptions>(async (app, { adminKey = null, console = () => consoleDefaults }) => {
   const keys = createKeys(app.store)
   app.decorate('keys', keys)
@@ -63,7 +63,7 @@ export default fp<AuthOptions>(async (app, { adminKey = null, console = () => co
   const orSession = (withKey: onRequestHookHandler, withSession: SessionHook): onRequestHookHandler => {
     const authenticate = keyOrSession(() => console().enabled, withKey, withSession)
     return function (request, reply, done) {
-      // Reads are still answered; what a new request would write is lost.
+      // Reads still succeed; the writes of a new request would be lost.
       if (app.store.lost != null && request.method !== 'GET') return done(app.store.lost)
       authenticate.call(this, request, reply, done)
     }
@@ -106,7 +106,7 @@ export default fp<AuthOptions>(async (app, { adminKey = null, console = () => co
 
 type SessionHook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
 
-/** Returns a hook that takes a key, or a session where a browser sends its cookie and no key. */
+/** Returns a hook that accepts a key, or a session if a browser sends its cookie and no key. */
 function keyOrSession (
   hasConsole: () => boolean, withKey: onRequestHookHandler, withSession: SessionHook
 ): onRequestHookHandler {

@@ -2,11 +2,11 @@ import cors from '@fastify/cors'
 import fp from 'fastify-plugin'
 
 interface CorsOptions {
-  /** Origins such as `https://app.example.com`; `*` alone is every one; none: no page may. */
+  /** Origins such as `https://app.example.com`, or only `*` for any; empty for none. */
   origins: readonly string[]
 }
 
-/** What a page may read of an answer beside its body. */
+/** The response headers that a page may read. */
 const exposedHeaders = [
   'x-request-id', 'request-id', 'retry-after', 'retry-after-ms', 'x-should-retry', 'x-tollgate-model',
   'x-tollgate-provider', 'x-tollgate-upstream-model', 'x-tollgate-attempts', 'x-tollgate-route', 'x-tollgate-cost',
@@ -16,8 +16,8 @@ const exposedHeaders = [
 ]
 
 /**
- * Lets pages of the listed origins call the API, without credentials: a key comes in a header that the page
- * sets, never from the browser.
+ * Lets pages of the listed origins call the API, without credentials: the page sends its key in a header,
+ * never the browser.
  */
 export default fp<CorsOptions>(async (app, { origins }) => {
   if (origins.length === 0) return

@@ -4,7 +4,7 @@ import { readForm, type FormPart } from '../../services/http/read-form.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Lets the routes of a scope take `multipart/form-data`: `toBody` makes the body that is validated. */
+    /** Lets the routes of a scope accept `multipart/form-data`; `toBody` makes the body to validate. */
     takeForms (scope: FastifyInstance, toBody: (parts: readonly FormPart[]) => unknown): void
   }
 }
@@ -15,7 +15,7 @@ export default fp<{ idleMs?: number }>(async (app, { idleMs = 30_000 }) => {
     scope.addContentTypeParser('multipart/form-data', (request, _payload, done) => {
       const limitBytes = request.routeOptions.bodyLimit
       const parse = async (body: Buffer): Promise<unknown> => {
-        // What is made of its files takes more than the bytes themselves.
+        // The parsed files take more memory than their bytes.
         request.takeBytes(body.length)
         return toBody(await readForm(body, request.headers['content-type'] ?? ''))
       }

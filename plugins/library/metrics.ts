@@ -10,11 +10,11 @@ declare module 'fastify' {
 }
 
 interface MetricsOptions extends Partial<MetricsLabels> {
-  /** Sums the metrics of this process and others, as text; those of this process alone by default. */
+  /** Sums the metrics of this process and others, as text; by default only of this process. */
   nodeMetrics?: (() => Promise<string>) | undefined
 }
 
-/** Counts requests, and offers `app.metrics` to the plugins registered after it. */
+/** Counts requests, and provides `app.metrics` for the plugins registered after it. */
 export default fp<MetricsOptions>(async (app, { accounts = 0, keys = 0, nodeMetrics }) => {
   const onError = (err: unknown, name: string) => app.log.warn({ err, name }, 'a metric could not be read')
   const metrics = createMetrics(onError, { accounts, keys })

@@ -3,7 +3,7 @@ import fp from 'fastify-plugin'
 import { toComponents } from '../../services/http/openapi-components.ts'
 import { documentOptions, toOperation } from '../../services/http/openapi-document.ts'
 
-/** Describes the routes that are registered later as OpenAPI 3.1; made by the first `app.swagger()`. */
+/** Describes the routes registered after it as OpenAPI 3.1, on the first call of `app.swagger()`. */
 export default fp<{ version: string }>(async (app, { version }) => {
   await app.register(swagger, {
     openapi: documentOptions(version),

@@ -3,7 +3,7 @@ import { gzip } from 'node:zlib'
 import fp from 'fastify-plugin'
 import Fastify from 'fastify'
 
-/** The page that shows the OpenAPI document, and its script of some megabytes, compressed by gzip. */
+/** The page that shows the OpenAPI document, and its script of several megabytes, compressed with gzip. */
 export interface Reference { html: string, packedScript: Buffer }
 
 declare module 'fastify' {
@@ -16,7 +16,7 @@ declare module 'fastify' {
 const configuration = {
   pageTitle: 'Tollgate',
   url: '../openapi.json',
-  // A field for the key is shown without a choice of what it is for.
+  // Shows a field for the key without a choice of schemes.
   authentication: { preferredSecurityScheme: 'key' },
   withDefaultFonts: false,
   telemetry: false,
@@ -28,7 +28,7 @@ const configuration = {
 
 let made: Promise<Reference> | null = null
 
-/** Offers the reference page, whose library is loaded by its first reader; see docs/performance.md. */
+/** Provides the reference page, whose library is loaded on first use; see docs/performance.md. */
 export default fp(async app => {
   app.decorate('reference', async () => {
     made ??= make().catch((error: unknown) => {
