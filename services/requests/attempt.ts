@@ -7,20 +7,20 @@ import { blameOf, isAnyKeys, isMissingModel } from './classify-failure.ts'
 import { afterWork, recordCall, recordCallFailure, type RequestRecord } from './request-record.ts'
 
 /** A successful call of a candidate: its complete response, or the beginning of a stream. */
-export interface Attempt<C extends Candidate, Answer> {
+export interface Attempt<C extends Candidate, Result> {
   candidate: C
-  response: Answer
+  response: Result
   /** When the response began, on the clock of `performance.now()`. */
   firstAtMs: number
   permit: Permit
 }
 
 /** How to call a candidate, and how to count the tokens of its response for the statistics. */
-export interface Call<C extends Candidate, Answer> {
+export interface Call<C extends Candidate, Result> {
   /** Resolves with the complete response, or when a stream has begun. Throws UpstreamError. */
-  call (candidate: C, signal: AbortSignal): Promise<Answer>
+  call (candidate: C, signal: AbortSignal): Promise<Result>
   /** Tokens of a complete response; null for a stream, which continues. */
-  tokensOf (response: Answer): number | null
+  tokensOf (response: Result): number | null
 }
 
 /** The request for which a candidate is called. */
@@ -40,9 +40,9 @@ const restMs = 300_000
  * Calls a candidate with a permit of its circuit breaker, which this ends, and records the outcome in the
  * request record and in the candidate's health. Throws UpstreamError.
  */
-export async function attempt<C extends Candidate, Answer> (
-  candidate: C, permit: Permit, signal: AbortSignal, { call, tokensOf }: Call<C, Answer>, caller: Caller
-): Promise<Attempt<C, Answer>> {
+export async function attempt<C extends Candidate, Result> (
+  candidate: C, permit: Permit, signal: AbortSignal, { call, tokensOf }: Call<C, Result>, caller: Caller
+): Promise<Attempt<C, Result>> {
   const { breaker, statistics } = candidate.health
   const { startedMs } = permit
   const record = recordCall(caller.record, candidate, startedMs)
@@ -55,8 +55,8 @@ export async function attempt<C extends Candidate, Answer> (
     const tookMs = firstAtMs - startedMs
     const isSlow = tokens === null
       ? statistics.recordFirstEvent(tookMs)
-      : statistics.recordAnswer(tokens, tookMs)
-    breaker.answered(permit, firstAtMs, isSlow)
+      : statistics.recordResponse(tokens, tookMs)
+    breaker.responded(permit, firstAtMs, isSlow)
     if (tokens !== null) breaker.succeeded(permit, firstAtMs)
     return { candidate, response, firstAtMs, permit }
   } catch (error) {

@@ -51,7 +51,7 @@ interface Turn<C extends Candidate> {
    * Calls the candidate, and a second one at the same price if hedging is on. Resolves with null if it failed
    * or its circuit breaker is open, and the next one may succeed. Throws UpstreamError if none would.
    */
-  call<Answer> (call: Call<C, Answer>): Promise<Attempt<C, Answer> | null>
+  call<Result> (call: Call<C, Result>): Promise<Attempt<C, Result> | null>
 }
 
 /**
@@ -134,9 +134,9 @@ async function reserved<C extends Candidate> (
   return true
 }
 
-async function callInTurn<C extends Candidate, Answer> (
-  call: Call<C, Answer>, context: Context<C>
-): Promise<Attempt<C, Answer> | null> {
+async function callInTurn<C extends Candidate, Result> (
+  call: Call<C, Result>, context: Context<C>
+): Promise<Attempt<C, Result> | null> {
   const { search: { limits, signal }, schedule, next } = context
   try {
     const answered = await callHedged(call, context)
@@ -151,9 +151,9 @@ async function callInTurn<C extends Candidate, Answer> (
 }
 
 /** Calls one candidate, and a second one if hedging is on; null if its circuit breaker is open. */
-async function callHedged<C extends Candidate, Answer> (
-  call: Call<C, Answer>, context: Context<C>
-): Promise<Attempt<C, Answer> | null> {
+async function callHedged<C extends Candidate, Result> (
+  call: Call<C, Result>, context: Context<C>
+): Promise<Attempt<C, Result> | null> {
   const { search, schedule, next: { candidate }, state } = context
   const { limits: { hedgeAfterMs }, callSignal = search.signal } = search
   if (hedgeAfterMs === null) return await callOne(candidate, callSignal, call, context)
@@ -165,9 +165,9 @@ async function callHedged<C extends Candidate, Answer> (
 }
 
 /** Calls one candidate and records the call; null if its circuit breaker is open. */
-async function callOne<C extends Candidate, Answer> (
-  candidate: C, signal: AbortSignal, { call, tokensOf }: Call<C, Answer>, context: Context<C>
-): Promise<Attempt<C, Answer> | null> {
+async function callOne<C extends Candidate, Result> (
+  candidate: C, signal: AbortSignal, { call, tokensOf }: Call<C, Result>, context: Context<C>
+): Promise<Attempt<C, Result> | null> {
   const { search, schedule, next: { isLastWay }, state } = context
   const { record, key } = search
   const startedMs = performance.now()

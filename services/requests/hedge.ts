@@ -1,18 +1,18 @@
 /** Starts a call that ends when the signal aborts. */
-export type Start<Answer> = (signal: AbortSignal) => Promise<Answer>
+export type Start<Result> = (signal: AbortSignal) => Promise<Result>
 
 /**
  * Starts a second call if the first has no response after `afterMs`, resolves with the first response and
  * aborts the other call. Rejects with the last failure if all calls have failed. `spare` returns the second
  * call, or null.
  */
-export function hedge<Answer> (
-  afterMs: number, signal: AbortSignal, first: Start<Answer>, spare: () => Start<Answer> | null
-): Promise<Answer> {
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+export function hedge<Result> (
+  afterMs: number, signal: AbortSignal, first: Start<Result>, spare: () => Start<Result> | null
+): Promise<Result> {
+  const { promise, resolve, reject } = Promise.withResolvers<Result>()
   const running = new Set<AbortController>()
 
-  function start (call: Start<Answer>): void {
+  function start (call: Start<Result>): void {
     const controller = new AbortController()
     running.add(controller)
     call(AbortSignal.any([signal, controller.signal])).then(response => {

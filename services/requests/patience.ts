@@ -7,9 +7,9 @@ export class SilentProvider extends UpstreamError {}
  * Gives a call up with a timeout if it has no response after `waitMs`, and calls `onOverdue` halfway. The
  * call's signal also aborts with the given one.
  */
-export async function withPatience<Answer> (
-  waitMs: number, signal: AbortSignal, call: (signal: AbortSignal) => Promise<Answer>, onOverdue = () => {}
-): Promise<Answer> {
+export async function withPatience<Result> (
+  waitMs: number, signal: AbortSignal, call: (signal: AbortSignal) => Promise<Result>, onOverdue = () => {}
+): Promise<Result> {
   const silence = new AbortController()
   let timer = setTimeout(() => {
     timer = setTimeout(() => silence.abort(), waitMs / 2)

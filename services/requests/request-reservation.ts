@@ -134,7 +134,7 @@ export class RequestReservation {
   }
 
   /**
-   * Charges nothing, and books to suspense what `provider` may charge the operator for an answer that the
+   * Charges nothing, and books to suspense what `provider` may charge the operator for a response that the
    * client does not get. Does nothing if the request was settled before.
    */
   suspend (chargeFor: () => Charge, provider: string): void {

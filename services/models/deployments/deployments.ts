@@ -36,7 +36,7 @@ export type Deployments = ReturnType<typeof createDeployments>
 export function createDeployments ({
   config, clock = Date.now, monotonic = () => performance.now(), random = Math.random
 }: DeploymentsOptions) {
-  const known = createLru<Deployment>(maxDeployments)
+  const deployments = createLru<Deployment>(maxDeployments)
   const keyOf = ({ provider, model }: DeploymentName) => `${provider}/${model}`
 
   function create (name: DeploymentName): Deployment {
@@ -48,23 +48,23 @@ export function createDeployments ({
       calls: 0,
       exceeded: { window: false, output: false }
     }
-    known.set(keyOf(name), created)
+    deployments.set(keyOf(name), created)
     return created
   }
 
   return {
-    of: (name: DeploymentName): Deployment => known.get(keyOf(name)) ?? create(name),
+    of: (name: DeploymentName): Deployment => deployments.get(keyOf(name)) ?? create(name),
     /** Whether the breaker is closed for an API key and no other deployment is preferred. */
     isAvailable (name: DeploymentName, key?: string): boolean {
-      const found = known.peek(keyOf(name))
+      const found = deployments.peek(keyOf(name))
       return found === undefined || found.breaker.state(monotonic(), key) === 'ready'
     },
     /** Synchronous and without side effects. */
     expected (provider: string, model: string, prior: PerformancePrior = defaultPrior): ExpectedPerformance {
-      const found = known.peek(`${provider}/${model}`)
+      const found = deployments.peek(`${provider}/${model}`)
       return found?.statistics.expected(prior) ?? { ...prior, errorRate: 0, calls: 0 }
     },
-    list: (): Deployment[] => [...known.values()]
+    list: (): Deployment[] => [...deployments.values()]
   }
 }
 
@@ -118,7 +118,7 @@ export function createCircuitBreaker (
   let suspect: string | null = null
   let pause = { fromMs: -Infinity, untilMs: -Infinity }
   let silentFromMs = -Infinity
-  let lastAnswerMs = -Infinity
+  let lastResponseMs = -Infinity
   const lastWays = new Map<string, number>()
   let lastWayCount = 0
 
@@ -146,7 +146,7 @@ export function createCircuitBreaker (
 
   /** A response to any call that began during the silence ends it. */
   function hear ({ startedMs }: Permit, nowMs: number): void {
-    lastAnswerMs = nowMs
+    lastResponseMs = nowMs
     if (startedMs >= silentFromMs) silence.close()
   }
 
@@ -190,7 +190,7 @@ export function createCircuitBreaker (
     },
 
     /** The response has begun; a stream may still break off. */
-    answered (permit: Permit, nowMs: number, isSlow: boolean): void {
+    responded (permit: Permit, nowMs: number, isSlow: boolean): void {
       const probes = end(permit)
       hear(permit, nowMs)
       // The deployment takes requests again.
@@ -257,7 +257,7 @@ export function createCircuitBreaker (
      * prefer other deployments until `untilMs`, when the call is given up.
      */
     overdue (startedMs: number, untilMs: number, nowMs: number): void {
-      if (lastAnswerMs < startedMs && this.state(nowMs) === 'ready') pause = { fromMs: startedMs, untilMs }
+      if (lastResponseMs < startedMs && this.state(nowMs) === 'ready') pause = { fromMs: startedMs, untilMs }
     },
 
     /**
@@ -265,7 +265,7 @@ export function createCircuitBreaker (
      * preferred until a periodic trial call succeeds.
      */
     silent (startedMs: number, nowMs: number): void {
-      if (lastAnswerMs >= startedMs || silence.holds(nowMs)) return
+      if (lastResponseMs >= startedMs || silence.holds(nowMs)) return
       silentFromMs = startedMs
       silence.open(nowMs, silenceMs)
     },

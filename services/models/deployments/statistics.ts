@@ -84,7 +84,7 @@ export function createStatistics (clock: () => number, limits: () => SlowLimits 
 
   return {
     /** Returns whether the response took far longer than usual for this deployment. */
-    recordAnswer (tokens: number, totalMs: number): boolean {
+    recordResponse (tokens: number, totalMs: number): boolean {
       const sums = recordCall()
       // A complete response hides the wait for its first token; subtract the wait measured on streams.
       const firstMs = sums.firsts > 0 ? sums.firstMs / sums.firsts : 0

@@ -47,7 +47,7 @@ function breakerWith (more: Partial<BreakerConfig> = {}, random = () => 0.5) {
     if (permit === null) return false
     if (ends === 'badly') breaker.failed(permit, nowMs)
     else {
-      breaker.answered(permit, nowMs, ends === 'slowly')
+      breaker.responded(permit, nowMs, ends === 'slowly')
       breaker.succeeded(permit, nowMs)
     }
     return true
@@ -117,12 +117,12 @@ t.test('results of calls from before it opened are ignored', async t => {
   const { breaker, call, acquire } = breakerWith()
   const early = acquire(0)
   for (let i = 0; i < 3; i++) call('badly', 0)
-  breaker.answered(early, 50, false)
+  breaker.responded(early, 50, false)
   breaker.succeeded(early, 50)
   t.equal(breaker.state(50), 'open')
   const probe = acquire(100)
   breaker.failed(early, 101)
-  breaker.answered(probe, 102, false)
+  breaker.responded(probe, 102, false)
   breaker.succeeded(probe, 102)
   t.equal(breaker.state(102), 'ready')
 })
@@ -248,7 +248,7 @@ t.test('while it is open, a few calls without another way are let through', asyn
   t.equal(breaker.waitMs(2), 98, 'their failures change nothing')
   const last = acquire(3, 'one', true)
   breaker.release(acquire(3, 'one', true))
-  breaker.answered(last, 4, false)
+  breaker.responded(last, 4, false)
   t.equal(breaker.state(4), 'ready', 'an answer closes it')
   breaker.failed(last, 5)
   t.equal(breaker.state(5), 'ready', 'and a stream that breaks off later is one failure')
@@ -271,7 +271,7 @@ t.test('slow answers in a row are avoided and not stopped, until a single one is
   const probe = acquire(100)
   t.equal(breaker.state(100), 'paused', 'others are preferred while one call tries it')
   t.ok(call('well', 100))
-  breaker.answered(probe, 120, true)
+  breaker.responded(probe, 120, true)
   for (let count = 0; count < 20; count++) call('slowly', 130)
   t.equal(breaker.state(319), 'paused', 'twice as long the second time')
   t.equal(breaker.state(320), 'ready', 'whatever other calls do')
@@ -306,7 +306,7 @@ t.test('a silent deployment is tried by one call at a time, each time later, unt
   t.equal(breaker.state(30_999), 'paused')
   t.equal(breaker.state(31_000), 'ready')
   const answered = acquire(31_000)
-  breaker.answered(answered, 31_100, false)
+  breaker.responded(answered, 31_100, false)
   t.equal(breaker.state(31_100), 'ready')
   t.notOk(breaker.isSilent)
 
@@ -333,7 +333,7 @@ t.test('while a call is overdue and nothing is answered, new requests prefer oth
   breaker.overdue(0, 400, 200)
   t.equal(breaker.state(399), 'paused')
   t.equal(breaker.state(400), 'ready', 'unless it is given up then')
-  breaker.answered(first, 300, false)
+  breaker.responded(first, 300, false)
   t.equal(breaker.state(300), 'ready', 'its answer ends that')
 })
 
@@ -358,7 +358,7 @@ t.test('an answer to a later call ends a pause', async t => {
   const { breaker, call, acquire } = breakerWith()
   const early = acquire(0)
   breaker.pause(1000, 10)
-  breaker.answered(early, 20, false)
+  breaker.responded(early, 20, false)
   t.equal(breaker.state(20), 'paused', 'it began before the pause')
   call('well', 30)
   t.equal(breaker.state(30), 'ready')

@@ -43,7 +43,7 @@ t.test('speed excludes the time to the first token where streams have shown it',
   }
   const speed = () => statistics.expected({ ...prior, tokensPerSecond: 100 }).tokensPerSecond
   t.ok(Math.abs(speed() - 100) < 1)
-  for (let i = 0; i < 500; i++) statistics.recordAnswer(200, 3000)
+  for (let i = 0; i < 500; i++) statistics.recordResponse(200, 3000)
   t.ok(Math.abs(speed() - 100) < 1, 'a whole response of the same speed')
 })
 
