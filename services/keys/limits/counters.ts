@@ -38,7 +38,7 @@ export function createCounters (
   const due = new Set<LimitCounter>()
   const idle = new Set<LimitCounter>()
   /** Counters whose rows other transactions keep locked; times of the monotonic clock. */
-  const locked = new Map<LimitCounter, { sinceMs: number, askAtMs: number }>()
+  const locked = new Map<LimitCounter, { sinceMs: number, retryAtMs: number }>()
   /** An exchange has had no response for `maxWaitMs`; no other begins before it ends. */
   let isStalled = false
   let running: Promise<unknown> = Promise.resolve()
@@ -61,7 +61,7 @@ export function createCounters (
     const pending: Pending[] = []
     for (const counter of due) {
       const request = counter.nextRequest(nowMs, idle.has(counter))
-      if (request !== null && (locked.get(counter)?.askAtMs ?? 0) > monotonicMs) {
+      if (request !== null && (locked.get(counter)?.retryAtMs ?? 0) > monotonicMs) {
         counter.takeBack(request)
         if (!isLocked(counter)) counter.continueAlone(nowMs)
         continue
@@ -82,7 +82,7 @@ export function createCounters (
   function keepLocked (counter: LimitCounter): void {
     const nowMs = performance.now()
     const sinceMs = locked.get(counter)?.sinceMs ?? nowMs
-    locked.set(counter, { sinceMs, askAtMs: nowMs + lockedRowPauseMs })
+    locked.set(counter, { sinceMs, retryAtMs: nowMs + lockedRowPauseMs })
     due.add(counter)
     if (!isLocked(counter)) counter.continueAlone(clock())
   }
@@ -95,15 +95,15 @@ export function createCounters (
       failed(pending)
       return false
     }
-    const response = ask(pending, nowMs)
-    if (await isAnswered(response)) return await response
+    const response = exchangeWithStore(pending, nowMs)
+    if (await respondsInTime(response)) return await response
     isStalled = true
     response.finally(() => { isStalled = false })
     for (const { counter } of pending) counter.continueAlone(clock())
     return false
   }
 
-  async function ask (pending: readonly Pending[], nowMs: number): Promise<boolean> {
+  async function exchangeWithStore (pending: readonly Pending[], nowMs: number): Promise<boolean> {
     const counterOf = new Map(pending.map(({ counter, request }) => [request, counter]))
     try {
       for (const grant of await exchangeAllowances([...counterOf.keys()], nowMs)) {
@@ -181,14 +181,14 @@ export function createCounters (
 interface Pending { counter: LimitCounter, request: AllowanceRequest }
 
 /** Waits in steps, so that a pause of this process counts as one step and the response can still be read. */
-async function isAnswered (response: Promise<boolean>): Promise<boolean> {
+async function respondsInTime (response: Promise<boolean>): Promise<boolean> {
   for (let step = 0; step < waitSteps; step++) {
     const waiting = new AbortController()
     const late = sleep(maxWaitMs / waitSteps, false, { signal: waiting.signal })
-    const answered = await Promise.race([response.then(() => true), late])
+    const hasResponded = await Promise.race([response.then(() => true), late])
     waiting.abort()
     late.catch(() => {})
-    if (answered) return true
+    if (hasResponded) return true
   }
   return false
 }

@@ -16,7 +16,7 @@ export class RateCounter implements LimitCounter {
   #left = 0
   #spent = 0
   #returned: AllowanceRequest['returned'] = null
-  #known: Window = { minute: 0, used: 0, previous: 0 }
+  #window: Window = { minute: 0, used: 0, previous: 0 }
   #waiting = { least: 0, sum: 0 }
   #refused = { untilMs: 0, retryAtMs: 0 }
   #aloneUntilMs = 0
@@ -83,7 +83,7 @@ export class RateCounter implements LimitCounter {
 
   receive ({ request, granted, waitMs, window }: AllowanceGrant, nowMs: number): void {
     this.#startMinute(nowMs)
-    this.#known = window
+    this.#window = window
     this.#aloneUntilMs = 0
     if (request.minute === this.#minute) this.#left += granted
     else this.#giveBack(granted, request.minute)
@@ -101,7 +101,7 @@ export class RateCounter implements LimitCounter {
   }
 
   remaining (nowMs: number): { left: number, resetMs: number } {
-    const window = rolled(this.#known, minuteOf(nowMs))
+    const window = rolled(this.#window, minuteOf(nowMs))
     return {
       left: Math.min(this.limit, Math.max(0, leftOf(window, this.limit, nowMs) + this.#left)),
       resetMs: resetOf(window, nowMs)
