@@ -30,16 +30,16 @@ export function createPostgresConnection (
     }
   }
 
-  async function ask (sql: string, params: readonly Value[] = []): Promise<QueryResult> {
+  async function query (sql: string, params: readonly Value[] = []): Promise<QueryResult> {
     return await send({ name: names.nameOf(sql), text: sql, values: params.map(toParameter) })
   }
 
   return {
     // Callers assert the row type; it cannot be checked here.
-    all: async <Row>(sql: string, params?: readonly Value[]) => (await ask(sql, params)).rows as Row[],
+    all: async <Row>(sql: string, params?: readonly Value[]) => (await query(sql, params)).rows as Row[],
     get: async <Row>(sql: string, params?: readonly Value[]) =>
-      (await ask(sql, params)).rows[0] as Row | undefined,
-    run: async (sql, params) => (await ask(sql, params)).rowCount ?? 0,
+      (await query(sql, params)).rows[0] as Row | undefined,
+    run: async (sql, params) => (await query(sql, params)).rowCount ?? 0,
     script: async (sql) => { await send({ text: sql }) },
     isBroken: () => broken
   }

@@ -95,7 +95,7 @@ export function createReportThread (
     return read
   }
 
-  async function ask (question: ReportQuestion): Promise<unknown[]> {
+  async function queue (question: ReportQuestion): Promise<unknown[]> {
     if (isClosed) throw closed()
     if (waiting.size >= maxWaiting) throw crowded(`${maxWaiting} reads are waiting`)
     return await new Promise((resolve, reject) => {
@@ -112,9 +112,9 @@ export function createReportThread (
   return {
     // Callers assert the row type; it cannot be checked here.
     all: async <Row>(sql: string, params: readonly Value[] = []) =>
-      await ask({ method: 'all', sql, params }) as Row[],
+      await queue({ method: 'all', sql, params }) as Row[],
     get: async <Row>(sql: string, params: readonly Value[] = []) =>
-      (await ask({ method: 'get', sql, params }))[0] as Row | undefined,
+      (await queue({ method: 'get', sql, params }))[0] as Row | undefined,
     async close () {
       isClosed = true
       for (const read of waiting) {
