@@ -31,7 +31,7 @@ export interface BuildOptions {
   compilers?: Compilers
 }
 
-/** Make validators of requests and serializers of answers. */
+/** Make validators of requests and serializers of responses. */
 export interface Compilers {
   buildValidator: BuildCompilerFromPool
   buildSerializer: SerializerFactory
@@ -70,7 +70,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     trustProxy: settings.trustedProxies.length === 0 ? false : settings.trustedProxies,
     // Longer than the idle time of the usual load balancers, which must be the ones to close.
     keepAliveTimeout: 72_000,
-    // Bounds the time a client may take to send its request, not the time an answer takes.
+    // Bounds the time a client may take to send its request, not the time of a response.
     requestTimeout: 300_000,
     http: {
       maxHeaderSize: 16 * 1024,

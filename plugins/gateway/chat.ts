@@ -21,7 +21,7 @@ export default fp<{ cacheBytes: number }>(async (app, { cacheBytes }) => {
   const { gauge, counter } = app.metrics
   gauge({ name: 'abandoned_calls', help: 'Provider calls that continue after their client disconnected.' },
     () => drains.count)
-  counter({ name: 'abandoned_cost_usd_total', help: 'Charges for answers whose client had disconnected, in US dollars.' },
+  counter({ name: 'abandoned_cost_usd_total', help: 'Charges for responses whose client had disconnected, in US dollars.' },
     () => abandonedNano / 1e9)
   const { resolve } = app.requests.catalogue
   const responses = cacheBytes === 0 ? null : createCachedResponses(cacheBytes)

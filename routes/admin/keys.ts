@@ -21,7 +21,7 @@ const keys: FastifyPluginAsyncTypebox = async app => {
   app.post('/keys', {
     config: { permission: 'operate' },
     schema: {
-      summary: 'Create a key; its secret is in this answer alone',
+      summary: 'Create a key; only this response contains its secret',
       body: NewKey,
       response: { 201: KeyWithSecret, ...errorResponses }
     }

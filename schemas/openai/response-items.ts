@@ -72,9 +72,9 @@ const CustomToolCallItem = Type.Object({
   type: Type.Literal('custom_tool_call'), ...named, input: Type.String()
 })
 
-const answered = { ...call, output: ToolOutput }
-const FunctionCallOutput = Type.Object({ type: Type.Literal('function_call_output'), ...answered })
-const CustomToolCallOutput = Type.Object({ type: Type.Literal('custom_tool_call_output'), ...answered })
+const withOutput = { ...call, output: ToolOutput }
+const FunctionCallOutput = Type.Object({ type: Type.Literal('function_call_output'), ...withOutput })
+const CustomToolCallOutput = Type.Object({ type: Type.Literal('custom_tool_call_output'), ...withOutput })
 
 const search = { call_id: Id, id: Id, execution: Type.Optional(Nullable(StringEnum(['server', 'client']))) }
 const ToolSearchCallItem = Type.Object({

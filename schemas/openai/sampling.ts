@@ -11,7 +11,7 @@ const StreamOptions = Type.Object({
 })
 
 /** An extension of Tollgate: how `auto` chooses the model of this request. */
-const RoutingWishes = Type.Object({
+const RoutingOptions = Type.Object({
   cost_quality: Type.Optional(Nullable(Type.Number({
     minimum: 0,
     maximum: 10,
@@ -40,5 +40,5 @@ export const samplingFields = {
   user: Type.Optional(Type.String()),
   // An extension of Tollgate: models to try, in this order, if the requested one fails.
   fallbacks: Type.Optional(Nullable(Type.Array(ModelId, { maxItems: 8 }))),
-  routing: Type.Optional(Nullable(RoutingWishes))
+  routing: Type.Optional(Nullable(RoutingOptions))
 }

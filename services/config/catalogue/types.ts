@@ -41,7 +41,7 @@ export interface ModelConfig extends Pick<Fields, Needed>, Partial<Omit<Fields, 
   capabilities: Capabilities
   images?: ImageAbilities
   video?: VideoAbilities
-  /** Expected share of good answers per domain, 0 to 1. */
+  /** Expected share of good responses per domain, 0 to 1. */
   quality: Partial<Record<Domain, number>>
 }
 

@@ -11,10 +11,10 @@ export interface DrainLimits { maxBytes: number, maxMs: number }
 export function respondThenDrain (
   response: string, upload: Readable, limits: DrainLimits = { maxBytes: 256 * 1024 * 1024, maxMs: 30_000 }
 ): Readable {
-  return Readable.from(answerAndWait(response, upload, limits), { objectMode: false })
+  return Readable.from(respondAndWait(response, upload, limits), { objectMode: false })
 }
 
-async function * answerAndWait (
+async function * respondAndWait (
   response: string, upload: Readable, limits: DrainLimits
 ): AsyncGenerator<Buffer> {
   yield Buffer.from(response)
@@ -26,7 +26,7 @@ async function * answerAndWait (
       if (leftBytes < 0) return
     }
   } catch {
-    // The client has gone or took too long: it has its answer, and the connection is closed either way.
+    // The client has left or took too long: it has its response, and the connection is closed either way.
   } finally {
     clearTimeout(timer)
   }

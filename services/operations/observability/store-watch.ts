@@ -19,19 +19,19 @@ interface StoreWatchOptions {
 export function watchStore (
   { store, everyMs = 2000, monotonic = () => performance.now() }: StoreWatchOptions
 ): StoreWatch {
-  let answeredMs = monotonic()
+  let respondedMs = monotonic()
   let isAway = false
   const checks = periodically(() => everyMs, async () => {
     const startedMs = monotonic()
     await store.get('select 1 as here')
-    answeredMs = startedMs
+    respondedMs = startedMs
     isAway = false
   }, () => { isAway = true })
 
   return {
     // A query without a response takes long to fail.
     awayMs () {
-      const ms = monotonic() - answeredMs
+      const ms = monotonic() - respondedMs
       return isAway || ms > 3 * everyMs ? ms : 0
     },
     stop: () => checks.stop()

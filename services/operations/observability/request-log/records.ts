@@ -89,11 +89,11 @@ function failuresAt (engine: Store['engine'], provider: string | null): string[]
   const calls = engine === 'sqlite' ? 'json_each(request_log.calls)' : 'json_array_elements(request_log.calls::json)'
   const failure = `exists (select 1 from ${calls} as call
     where call.value ->> 'provider' = ${provider} and call.value ->> 'failure' is not null)`
-  const answered = ['attempts <= 1', `provider = ${provider}`]
+  const served = ['attempts <= 1', `provider = ${provider}`]
   return [
     [hasOtherCalls, failure],
-    [...answered, isError, failure],
-    [...answered, `status < 400 and (${outcomeConditions.client_gone} or ${outcomeConditions.broken_off})`, failure]
+    [...served, isError, failure],
+    [...served, `status < 400 and (${outcomeConditions.client_gone} or ${outcomeConditions.broken_off})`, failure]
   ]
 }
 
