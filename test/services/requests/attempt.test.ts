@@ -51,7 +51,7 @@ t.test('each call is in the record, with its outcome', async t => {
 t.test('an answer is returned with its candidate and counts for the statistics', async t => {
   const one = candidate()
   const answered = await call(one, 10)
-  t.match(answered, { candidate: one, answer: 'hello' })
+  t.match(answered, { candidate: one, response: 'hello' })
   t.ok(expectedOf(one).calls > 0.9)
   t.equal(expectedOf(one).errorRate, 0)
 })
@@ -82,8 +82,8 @@ t.test('a half-open circuit breaker gets its permit back after a call that says 
   one.health.breaker.trip(performance.now())
   one.health.breaker.halfOpen()
   await t.rejects(call(one, failure('aborted', {}, 'yes')))
-  t.match(await call(one, 1), { answer: 'hello' })
-  t.match(await Promise.all([call(one, 1), call(one, 1)]), [{ answer: 'hello' }, { answer: 'hello' }],
+  t.match(await call(one, 1), { response: 'hello' })
+  t.match(await Promise.all([call(one, 1), call(one, 1)]), [{ response: 'hello' }, { response: 'hello' }],
     'the answer has closed it')
 })
 
@@ -122,7 +122,7 @@ t.test('a request counts once, however often it fails', async t => {
 t.test('the last way to a model is called although its circuit breaker is open', async t => {
   const one = candidate()
   one.health.breaker.trip(performance.now())
-  t.match(await call(one, 1, { isLastWay: true }), { answer: 'hello' })
+  t.match(await call(one, 1, { isLastWay: true }), { response: 'hello' })
   t.equal(stateOf(one), 'ready')
 })
 

@@ -78,7 +78,7 @@ const withFallbacks = ([first, ...others]: readonly Candidate[]) => ({
 
 t.test('the money is held before the call, and the first answer is taken', async t => {
   const { search, events, record, candidates } = createTest([['hello'], ['other']])
-  t.match(await serve(search), { candidate: candidates[0], answer: 'hello' })
+  t.match(await serve(search), { candidate: candidates[0], response: 'hello' })
   t.same(events, ['cover 0', 'ask 0'])
   t.equal(record.attempts, 1)
 })
@@ -86,7 +86,7 @@ t.test('the money is held before the call, and the first answer is taken', async
 t.test('after a failure the other deployments are called, then the fallbacks', async t => {
   const { search, asked, failures, record, candidates } = createTest(
     [[failure('auth', { status: 401 })], [failure('quota', { status: 402 })], ['hello']])
-  t.match(await serve({ ...search, plan: withFallbacks(candidates) }), { answer: 'hello' })
+  t.match(await serve({ ...search, plan: withFallbacks(candidates) }), { response: 'hello' })
   t.same(asked(), [0, 1, 2], 'what refuses alone is not called again')
   t.same(failures.map(({ kind }) => kind), ['auth', 'quota'])
   t.equal(record.attempts, 3)
@@ -111,7 +111,7 @@ t.test('a later candidate that cannot be paid is passed over for good', async t 
     covered.push(candidates.indexOf(one))
     if (one === candidates[1]) throw shortage
   }
-  t.match(await serve({ ...search, cover }), { answer: 'hello' })
+  t.match(await serve({ ...search, cover }), { response: 'hello' })
   t.same(asked(), [0, 0])
   t.same(covered, [0, 1, 0])
 
@@ -137,7 +137,7 @@ t.test('a request that no deployment would take is not tried elsewhere', async t
 t.test('what a fallback cannot take goes to the next fallback', async t => {
   const { search, candidates, asked } = createTest(
     [[failure('not_found', { status: 404 })], [failure('too_large', { status: 400 })], ['hello']])
-  t.match(await serve({ ...search, plan: withFallbacks(candidates) }), { answer: 'hello' })
+  t.match(await serve({ ...search, plan: withFallbacks(candidates) }), { response: 'hello' })
   t.same(asked(), [0, 1, 2])
 })
 
@@ -147,7 +147,7 @@ t.test('a call that may have been charged is repeated only if the operator allow
   t.match(await rejection(serve({ ...one.search, limits: { ...quick, retryUnsure: false } })), { kind: 'network' })
   t.same(one.asked(), [0])
   const other = unsure()
-  t.match(await serve({ ...other.search, limits: { ...quick, retryUnsure: true } }), { answer: 'hello' })
+  t.match(await serve({ ...other.search, limits: { ...quick, retryUnsure: true } }), { response: 'hello' })
 })
 
 t.test('what is no failure of a provider is thrown at once', async t => {
@@ -185,7 +185,7 @@ t.test('when all circuit breakers are open, the last way is called, and its answ
   const { search, record, candidates } = createTest([['hello']])
   const [only = candidate()] = candidates
   only.health.breaker.trip(performance.now())
-  t.match(await serve(search), { answer: 'hello' })
+  t.match(await serve(search), { response: 'hello' })
   t.equal(record.attempts, 1)
   t.equal(only.health.breaker.state(performance.now()), 'ready')
 })
@@ -203,7 +203,7 @@ t.test('when too many requests try the last way, the others wait for one of them
   const answered = serve({ ...search, limits: { ...quick, backoffMs: 20 } })
   const [first = null] = permits
   if (first !== null) breaker.release(first)
-  t.match(await answered, { answer: 'hello' })
+  t.match(await answered, { response: 'hello' })
 })
 
 t.test('a client that retries by itself gets fewer calls', async t => {
@@ -230,7 +230,7 @@ t.test('a circuit breaker that opens while the money is held counts as no attemp
   const { search, candidates, record, asked } = createTest([['never'], ['hello']], {
     cover: async one => { if (one === candidates[0]) one.health.breaker.trip(performance.now()) }
   })
-  t.match(await serve(search), { answer: 'hello' })
+  t.match(await serve(search), { response: 'hello' })
   t.same(asked(), [1])
   t.equal(record.attempts, 1)
 })
