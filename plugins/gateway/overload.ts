@@ -1,4 +1,4 @@
-import type { onRequestHookHandler } from 'fastify'
+import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import { createBodyTurns } from '../../services/http/body-turns.ts'
 import { errorText } from '../../services/http/error-text.ts'
@@ -97,7 +97,11 @@ export default fp<OverloadOptions>(async (app, { nodeCounts, ...limits }) => {
     done()
   })
 
-  const { metrics } = app
+  registerMetrics(app, load)
+  app.addHook('onClose', async () => load.stop())
+}, { name: 'overload', dependencies: ['metrics', 'auth', 'request-record'] })
+
+function registerMetrics ({ metrics }: FastifyInstance, load: Load): void {
   const gauge = (name: string, help: string, read: () => number): void => metrics.gauge({ name, help }, read)
   gauge('open_requests', 'Running requests.', () => load.counts.requests)
   gauge('open_streams', 'Requests with a streaming response.', () => load.counts.streams)
@@ -107,5 +111,4 @@ export default fp<OverloadOptions>(async (app, { nodeCounts, ...limits }) => {
     name: 'event_loop_lag_seconds', help: 'Average delay of the event loop over half a second.', across: 'max'
   }, () => load.lagMs() / 1000)
   metrics.counter({ name: 'shed_total', help: 'Requests rejected because of the load.' }, () => load.shedCount)
-  app.addHook('onClose', async () => load.stop())
-}, { name: 'overload', dependencies: ['metrics', 'auth', 'request-record'] })
+}
