@@ -68,7 +68,10 @@ function noLoad (): LoadCounts {
   return { requests: 0, streams: 0, polls: 0, bytes: 0 }
 }
 
-/** Watches the load of the process. `lagOf` returns the event loop delay in ms; by default it is measured. */
+/**
+ * Watches the load of the process. `lagOf` returns the event loop delay in ms; by default it is measured.
+ * Long because its short methods share private state.
+ */
 export function createLoad (limits: LoadLimits, lagOf?: () => number): Load {
   const counts = noLoad()
   const keys = new Map<string, KeyLoad>()

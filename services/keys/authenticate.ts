@@ -6,7 +6,10 @@ import type { KeyRecord } from './types.ts'
 
 const reportUseEveryMs = 60_000
 
-/** Creates the authentication by keys. Every use compares hashes; secrets are not kept. */
+/**
+ * Creates the authentication by keys. Every use compares hashes; secrets are not kept. Long because its short
+ * methods share private state.
+ */
 export function createAuthenticator (
   { cache, clock, onUse }: { cache: KeyCache, clock: () => number, onUse: (id: string, at: number) => void }
 ) {

@@ -33,6 +33,7 @@ export type KeyCache = ReturnType<typeof createKeyCache>
 /**
  * Creates the cache of a store's keys. Unknown ids are cached separately, so that invented keys evict no
  * valid one. An entry is looked up again only if any key has changed; one query a second checks this for all.
+ * Long because its short methods share private state.
  */
 export function createKeyCache (store: Store, clock: () => number) {
   const keys = createLru<CachedKey>(maxKeys)

@@ -11,7 +11,10 @@ import type { KeySettings, ListedKey, StoredKey } from './types.ts'
 
 const defaultGraceMs = 24 * 3_600_000
 
-/** Creates the changes of existing keys. Methods throw StoreUnavailable. */
+/**
+ * Creates the changes of existing keys. Methods throw StoreUnavailable. Long because its short methods share
+ * private state.
+ */
 export function createKeyChanges (
   { store, clock, onChange }: { store: Store, clock: () => number, onChange: (id: string) => void }
 ) {

@@ -14,7 +14,10 @@ interface ModelsOptions {
 
 export type Models = ReturnType<typeof createModels>
 
-/** Keeps the registry of the running configuration, and the models its providers offer. */
+/**
+ * Keeps the registry of the running configuration, and the models its providers offer. Long because its short
+ * methods share private state.
+ */
 export function createModels ({ config, providers, onUnlisted, onTruncated }: ModelsOptions) {
   let running = config
   let registry: ModelRegistry
@@ -103,7 +106,10 @@ const limits = { discoveredPerProvider: 5_000, idLength: 512, cachedUnlisted: 1_
 /** The models of one configuration, and those its providers offer. */
 export type ModelRegistry = ReturnType<typeof createModelRegistry>
 
-/** Creates the registry of a configuration, without changing the configuration. */
+/**
+ * Creates the registry of a configuration, without changing the configuration. Long because its short methods
+ * share private state.
+ */
 export function createModelRegistry (config: Pick<GatewayConfig, 'providers' | 'models'>) {
   const configured = new Map(config.models.map((model) => [model.id, toResolved(model)]))
   const claims = config.providers.flatMap(({ id, claims }) => {

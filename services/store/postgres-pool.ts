@@ -73,9 +73,7 @@ export function createConnectionPool (address: PostgresAddress, { log, sharesSes
   return {
     /** Throws StoreUnavailable if no connection is available, else what `work` throws. */
     transaction,
-    /**
-     * Runs one statement, in a transaction only if it needs one for the timeouts. Throws as `transaction`.
-     */
+    /** Runs one statement; a transaction only sets its time limits. Throws as `transaction`. */
     statement: sharesSessions ? transaction : use,
 
     async close (): Promise<void> {

@@ -27,6 +27,7 @@ const maxEnding = 2
  * Creates the reports of the SQLite database at `path`: a thread with a read-only connection, started by the
  * first read, that runs one read at a time, first come, first served. A thread that takes too long or crashes
  * is replaced.
+ * Long because its short methods share private state.
  */
 export function createReportThread (
   path: string, { timeoutMs, maxWaiting, program = ownProgram }: ReportLimits

@@ -130,6 +130,7 @@ type Address = { host: string, port: number } | null
 /**
  * Reads the settings from `env`; an empty variable counts as absent. The configuration file is looked for in
  * `directory`. Throws ConfigError with every problem.
+ * One function, because it is a flat table of settings.
  */
 export function readSettings (env: NodeJS.ProcessEnv, directory: string = process.cwd()) {
   const problems: Problem[] = []

@@ -29,7 +29,10 @@ export const lockedRowPauseMs = 100
 const maxWaitMs = 2000
 const waitSteps = 4
 
-/** Creates the counters of one node, kept in step with the store. */
+/**
+ * Creates the counters of one node, kept in step with the store. Long because its short methods share private
+ * state.
+ */
 export function createCounters (
   { store, node, clock = store.clock, onError, maintenanceMs = 1000 }: CountersOptions
 ) {

@@ -32,6 +32,8 @@ const maxRounds = 10
  * - While the store is unavailable, or has not responded for 2 s, every node applies the whole limit on its
  *   own. The same applies to a limit whose row has been locked for 2 s, which delays no other limit.
  * - The slots of a node that crashed are free after 15 s.
+ *
+ * Long because its short methods share private state.
  */
 export function createRateLimiter (options: CountersOptions) {
   const { store, clock = store.clock } = options

@@ -16,6 +16,7 @@ interface Row { holder: string, payer: string | null, startedAt: number, seenAt:
 /**
  * Creates the sessions of the console: rows that all nodes share. Only the browser's cookie contains the
  * token. Methods throw StoreUnavailable.
+ * Long because its short methods share private state.
  */
 export function createSessions (store: Pick<Store, 'run' | 'get' | 'clock'>) {
   const { clock } = store

@@ -104,7 +104,7 @@ const maxLastWaysOfKey = 2
  */
 export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>
 
-/** Creates a closed breaker. */
+/** Creates a closed breaker. Long because its short methods share private state. */
 export function createCircuitBreaker (
   { config, random }: { config: () => { breaker: BreakerConfig }, random: () => number }
 ) {

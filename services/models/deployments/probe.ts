@@ -9,6 +9,7 @@ const unreachableKinds = new Set(['network', 'timeout', 'overloaded', 'bad_reply
 /**
  * Creates a prober. A provider that is unreachable twice in a row opens the breakers of its deployments; one
  * that is reachable again makes them half-open at once.
+ * Long because its short methods share private state.
  */
 export function createProber ({
   deployments, provider, monotonic = () => performance.now(), listMs = 5_000

@@ -51,7 +51,10 @@ const tokensOfOverhead = 100
 
 export type DeploymentStatistics = ReturnType<typeof createStatistics>
 
-/** Creates the statistics of a deployment without calls. `clock` returns ms since 1970. */
+/**
+ * Creates the statistics of a deployment without calls. `clock` returns ms since 1970. Long because its short
+ * methods share private state.
+ */
 export function createStatistics (clock: () => number, limits: () => SlowLimits = () => neverSlow) {
   const own: NodeStatistics = { at: clock(), count: 0, sums: emptySums() }
   /** The sums of all other nodes together, as of `at`. */

@@ -39,6 +39,7 @@ export type Supervisor = Readonly<ReturnType<typeof createSupervisor>>
  *   any state ──`leave`──► leaving ──ended──► gone; `ended` resolves with the last one
  *
  * If the first worker ends before it is ready, it is not replaced and the node ends.
+ * Long because its short methods share private state.
  */
 export function createSupervisor ({ count, ports, start, log, metrics }: SupervisorOptions) {
   const workers = new Set<Worker>()

@@ -45,6 +45,7 @@ const prefix = 'tollgate_'
 /**
  * Creates the metrics, including those of requests and of the process. `bounds` limits the accounts and
  * keys with separate metrics. `onError` receives failed reads.
+ * Long because its short methods share private state.
  */
 export function createMetrics (
   onError: (error: unknown, name: string) => void, bounds: LabelBounds = { accounts: 0, keys: 0 }

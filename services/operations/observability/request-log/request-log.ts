@@ -42,7 +42,10 @@ const batchRows = { sqlite: 250, postgres: 1000 }
 /** Small, because a transaction blocks other writers. */
 const pruneRows = 500
 
-/** Creates the log of one node. No request waits for it; rows that cannot be written in time are counted. */
+/**
+ * Creates the log of one node. No request waits for it; rows that cannot be written in time are counted. Long
+ * because its short methods share private state.
+ */
 export function createRequestLog (options: RequestLogOptions): RequestLog {
   const { store, sample, keepMs, onError, clock = store.clock, random = Math.random } = options
   const { flushMs = 100, pruneEveryMs = 60_000, monotonic = () => performance.now() } = options
