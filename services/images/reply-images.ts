@@ -49,7 +49,7 @@ export function failureBody (error: GatewayError): object {
 }
 
 /** 504: the client is about to give up. OpenAI's SDKs retry at once, and join the generation. */
-export function stillRunning (): GatewayError {
+export function notReady (): GatewayError {
   return GatewayError.badGateway('The images are not ready yet. Send the same request again to keep waiting.',
     { status: 504, code: 'still_running', headers: { 'x-should-retry': 'true', 'retry-after-ms': '200' } })
 }

@@ -17,7 +17,7 @@ import type { Made } from './generation.ts'
 import type { Generations, ImagesClient } from './generations.ts'
 import { keepImages } from './keep-images.ts'
 import { planImages, type ImageCandidate } from './plan-images.ts'
-import { failureBody, imagesResponse, replyHeaders, shuttingDown, stillRunning } from './reply-images.ts'
+import { failureBody, imagesResponse, notReady, replyHeaders, shuttingDown } from './reply-images.ts'
 import type { StoreImagesOptions } from './store-images.ts'
 import { unlessAborted, WorkLimit } from './work-limit.ts'
 
@@ -64,7 +64,7 @@ export function createImages (options: ImagesOptions) {
       clientTimeoutMs,
       record,
       client,
-      stillRunning,
+      stillRunning: notReady,
       failureBody
     })
     try {

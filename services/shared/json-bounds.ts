@@ -87,7 +87,7 @@ export function countMembers (bytes: Uint8Array, maxCost = maxJsonCost): number 
 /** The next quote and backslash at or after a place in the bytes, and the cost of the last text's escapes. */
 interface Marks { quote: number, backslash: number, escapes: number }
 
-/** So many bytes are looked at here before the system's search is called, which costs as much. */
+/** The number of bytes to look at here before the system's search is called, which costs as much. */
 const nearBytes = 64
 
 /**

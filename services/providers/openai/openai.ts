@@ -23,7 +23,7 @@ import type { ProviderConfig } from '../../config/catalogue/types.ts'
 import type { StreamForm } from './stream-repair.ts'
 import { relayStream } from './stream.ts'
 import {
-  countReasoning, readDialectUsage, repairResponse, upstreamErrorIn, type CompletionHead
+  countReasoning, readDialectUsage, repairResponse, upstreamErrorIn, type ResponseHead
 } from './translate.ts'
 import { asChunks, collectStream } from './whole-and-streamed.ts'
 
@@ -217,7 +217,7 @@ function choicesOf (request: Call['body']): number {
 }
 
 /** The head of an answer whose server leaves it out. */
-function fallbackHead ({ body, requestId, model }: Call): CompletionHead {
+function fallbackHead ({ body, requestId, model }: Call): ResponseHead {
   const [prefix, object] = !('messages' in body)
     ? ['cmpl', 'text_completion']
     : ['chatcmpl', body.stream === true ? 'chat.completion.chunk' : 'chat.completion']

@@ -142,8 +142,8 @@ export const entryColumns = {
 } as const
 
 /**
- * Finds the allowances that `requestSpare` changes: `$1` are the accounts, `$2` is the term of this node, `$3`
- * how long a live node may be silent. One without spare money may have some later.
+ * Finds the allowances that `requestSpare` changes: `$1` are the accounts, `$2` is the term of this node,
+ * `$3` how long a live node may be silent. One without spare money may have some later.
  */
 export const peersWithAllowance = `
   kind = 'node' and state = 0 and amount > 0 and spare_requested = 0 and id <> $2
