@@ -25,7 +25,10 @@ const betaHeader = 'anthropic-beta'
 /** Models in a page, and most pages read. */
 const pages = { size: 1000, most: 20 }
 
-/** Chat over Anthropic's Messages API. Source: @anthropic-ai/sdk 1.12.0, API version 2023-06-01. */
+/**
+ * Chat over Anthropic's Messages API. Source: @anthropic-ai/sdk 1.12.0, API version 2023-06-01. One long
+ * function, because its methods share the connection and the headers.
+ */
 export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream): ChatApi {
   const connection = connect(withVersion(baseUrl))
   const own = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))

@@ -13,7 +13,10 @@ import { urlPart } from '../url-part.ts'
 
 const maxPages = 20
 
-/** Chat over Google's Gemini API, below `…/v1beta`. Source: ai.google.dev, and @google/genai 3.1.0. */
+/**
+ * Chat over Google's Gemini API, below `…/v1beta`. Source: ai.google.dev, and @google/genai 3.1.0. One long
+ * function, because its methods share the connection and the headers.
+ */
 export function createGemini ({ apiKey, headers, connection, download }: Upstream): ChatApi {
   const ownHeaders = { ...(apiKey === null ? {} : { 'x-goog-api-key': apiKey }), ...headers }
   const postHeaders = { ...ownHeaders, 'content-type': 'application/json', accept: '*/*' }

@@ -3,27 +3,24 @@ import { isObject, isText, type JsonObject } from '../../shared/json.ts'
 import {
   looksLikeEvents, maxResponseBytes, objectOf, parseResponse, readObject, toText
 } from '../upstream/read-response.ts'
-import { awaitedBy, type UpstreamResponse } from '../upstream/response.ts'
 import { readUpstreamError } from '../error-body.ts'
 import { recordChoices } from '../generated-text.ts'
-import type {
-  ChatApi, ChatCall, CompletionCall, ProviderResponse, ProviderCall, ProviderParts, ServerLimits, Upstream
-} from '../provider.ts'
-import { isAboutLength, isOwnLimit, limitsInRefusal, statedLimits } from '../server-limits.ts'
-import { createLru } from '../../shared/lru.ts'
+import type { ChatApi, ProviderResponse, ProviderParts, Upstream } from '../provider.ts'
+import { limitsInRefusal, statedLimits } from '../server-limits.ts'
 import { promptsOf } from '../../shared/request-fields.ts'
 import { createReport, recordUsage, statedName, type StreamReport } from '../report.ts'
 import { dialects, type Dialect } from './dialects.ts'
 import { createOpenAIImages } from './images.ts'
 import { OutputGuard } from './output-guard.ts'
 import { createResponsesApi } from './responses/responses-api.ts'
-import { requestEdits, unmetParameters } from './request.ts'
+import { unmetParameters } from './request.ts'
+import { createSender, type TextCall } from './send-request.ts'
 import type { StreamGuard } from './stream-editor.ts'
 import type { ProviderConfig } from '../../config/catalogue/types.ts'
 import type { StreamForm } from './stream-repair.ts'
 import { relayStream } from './stream.ts'
 import {
-  countReasoning, readDialectUsage, repairResponse, upstreamErrorIn, type ResponseHead
+  countReasoning, readDialectUsage, repairResponse, upstreamErrorIn, type TextHead
 } from './translate.ts'
 import { asChunks, collectStream } from './whole-and-streamed.ts'
 
@@ -63,14 +60,6 @@ function mediaUrl (baseUrl: string, { mediaBase }: Dialect): string | null {
   return baseUrl.slice(0, baseUrl.length - mediaBase.replaces.length) + mediaBase.by
 }
 
-/** Clients can make up names of models; the least recently used are evicted. */
-const maxKnownModels = 5000
-const noLimits: ServerLimits = {}
-
-type Call = ProviderCall<ChatCall['body'] | CompletionCall['body']>
-
-interface Sent { exchange: UpstreamResponse, dropped: string[], hideUsage: boolean }
-
 /** Chat in OpenAI's wire format. Requests and answers pass as bytes unless something must change. */
 function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Dialect): ChatApi {
   const ownHeaders = {
@@ -79,70 +68,10 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
   }
   const postHeaders = { ...ownHeaders, 'content-type': 'application/json', accept: '*/*' }
 
-  /** The dialects of models whose server takes only one name of the output limit, once it has said so. */
-  const oneLimit = new Map<string, Dialect>()
-  /** What the server has said of each model. */
-  const serverLimits = createLru<ServerLimits>(maxKnownModels)
+  const { learnLimits, limitsOf, send } = createSender({ apiKey, headers: postHeaders, connection, dialect })
 
-  function learnLimits (model: string, limits: ServerLimits): void {
-    serverLimits.set(model, { ...serverLimits.get(model), ...limits })
-  }
-
-  function headersFor ({ conversation }: Call): typeof postHeaders {
-    const place = dialect.rules.conversation
-    if (place === null || !('header' in place)) return postHeaders
-    const id = conversation?.() ?? null
-    return id === null ? postHeaders : { ...postHeaders, [place.header]: id }
-  }
-
-  /** Throws UpstreamError for a refusal. */
-  async function send (path: string, call: Call, as: Dialect): Promise<Sent> {
-    const { edits, dropped, hideUsage } = requestEdits(call, as)
-    const body = call.rawBody.with(edits)
-    const headers = headersFor(call)
-    const { body: request, signal } = call
-    const awaits = awaitedBy(request)
-    const exchange = await connection.send({ method: 'POST', path, headers, body, signal, awaits })
-    if (exchange.status !== 200) throw await readUpstreamError(exchange, apiKey)
-    return { exchange, dropped, hideUsage }
-  }
-
-  /** Sends a request; again, with one name of the output limit, where a server refuses two. */
-  async function sendByName (path: string, call: Call): Promise<Sent> {
-    const as = oneLimit.get(call.model) ?? dialect
-    try {
-      return await send(path, call, as)
-    } catch (refusal) {
-      if (as.limitFields.length === 1 || !('messages' in call.body) || !isAboutLimitNames(refusal)) throw refusal
-      for (const name of ['max_completion_tokens', 'max_tokens'] as const) {
-        const narrower = { ...dialect, limitFields: [name] }
-        try {
-          const sent = await send(path, call, narrower)
-          oneLimit.set(call.model, narrower)
-          return sent
-        } catch (error) {
-          if (!isAboutLimitNames(error)) throw error
-        }
-      }
-      throw refusal
-    }
-  }
-
-  /** Sends a request; again, without a limit that the gateway has set, where a server refuses that. */
-  async function sendWithin (path: string, call: Call): Promise<Sent & { isUnlimited: boolean }> {
-    try {
-      return { ...await sendByName(path, call), isUnlimited: false }
-    } catch (refusal) {
-      if (!isOwnLimit(call) || !(refusal instanceof UpstreamError) || !isAboutLength(refusal)) throw refusal
-      const sent = await sendByName(path, { ...call, outputLimit: null })
-      // Only now: the refusal may have been about something else that the client sent.
-      learnLimits(call.model, limitsInRefusal(refusal))
-      return { ...sent, isUnlimited: true }
-    }
-  }
-
-  async function post<Body, Chunk> (path: string, call: Call): Promise<ProviderResponse<Body, Chunk>> {
-    const { exchange, dropped, hideUsage, isUnlimited } = await sendWithin(path, call)
+  async function post<Body, Chunk> (path: string, call: TextCall): Promise<ProviderResponse<Body, Chunk>> {
+    const { exchange, dropped, hideUsage, isUnlimited } = await send(path, call)
     const report = createReport(dropped)
     const fallback = fallbackHead(call)
     const form = { dialect, secret: apiKey, hideUsage, fallback, choices: choicesOf(call.body) }
@@ -173,7 +102,7 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
       })
       : undefined,
     unmet: (request, model) => unmetParameters(request, model, dialect),
-    limitsOf: model => serverLimits.get(model) ?? noLimits,
+    limitsOf,
     complete: dialect.completions ? call => post('/completions', call) : undefined,
     async models (signal) {
       const exchange = await connection.send({ method: 'GET', path: '/models', headers: ownHeaders, signal })
@@ -191,18 +120,8 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
   }
 }
 
-const refusedName =
-  /\b(not (supported|permitted|allowed)|un(supported|known|recogni[sz]ed|expected)|extra|both|same time|only one|instead)\b/i
-
-/** Whether a server refuses a name of the output limit, or two at once, and not its value. */
-function isAboutLimitNames (error: unknown): boolean {
-  if (!(error instanceof UpstreamError)) return false
-  const { message, details: { status } } = error
-  return (status === 400 || status === 422) && /max_(completion_)?tokens/.test(message) && refusedName.test(message)
-}
-
 function guardOf (
-  { body, held }: Call, { outputGuard }: Dialect, isUnlimited: boolean
+  { body, held }: TextCall, { outputGuard }: Dialect, isUnlimited: boolean
 ): StreamGuard | null {
   const kind = outputGuard ?? (isUnlimited ? 'by-text' : null)
   // With `echo`, the stream has the prompt as well.
@@ -212,12 +131,12 @@ function guardOf (
 }
 
 /** The choices that an answer has, if the server knows `n`. */
-function choicesOf (request: Call['body']): number {
+function choicesOf (request: TextCall['body']): number {
   return promptsOf(request) * (request.n ?? 1)
 }
 
 /** The head of an answer whose server leaves it out. */
-function fallbackHead ({ body, requestId, model }: Call): ResponseHead {
+function fallbackHead ({ body, requestId, model }: TextCall): TextHead {
   const [prefix, object] = !('messages' in body)
     ? ['cmpl', 'text_completion']
     : ['chatcmpl', body.stream === true ? 'chat.completion.chunk' : 'chat.completion']

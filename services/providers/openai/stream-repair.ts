@@ -3,7 +3,7 @@ import { encodeEvent } from '../upstream/sse.ts'
 import { usageIn } from '../report.ts'
 import type { Dialect } from './dialects.ts'
 import { indexOf, isBlank, OpenChoice, saysSomething } from './open-choice.ts'
-import { choicesIn, headOf, maxChoices, wholeUsage, wrongInResponse, type ResponseHead } from './translate.ts'
+import { choicesIn, headOf, maxChoices, wholeUsage, wrongInResponse, type TextHead } from './translate.ts'
 
 /** What a stream has to become. */
 export interface StreamForm {
@@ -13,7 +13,7 @@ export interface StreamForm {
   /** The client did not ask for usage and must not see that the gateway did. */
   hideUsage: boolean
   /** The head of chunks that have none. */
-  fallback: ResponseHead
+  fallback: TextHead
   /** How many choices the client asked for. */
   choices: number
 }
@@ -35,7 +35,7 @@ interface Chunk { body: JsonObject, bytes: Buffer | null }
  */
 export class StreamRepair {
   /** What all chunks have in common, once the first one has come. */
-  head: ResponseHead | null = null
+  head: TextHead | null = null
   readonly #form: StreamForm
   readonly #finishReasons: Map<number, string>
   readonly #choices = new Map<number, OpenChoice>()

@@ -61,7 +61,7 @@ export function finalReason (reason: string, hasCalls: boolean, hasFunctionCall:
 }
 
 /** What the members are that every chunk of a stream, or a whole answer, has in common. */
-export interface ResponseHead extends JsonObject {
+export interface TextHead extends JsonObject {
   id: string
   object: string
   created: number
@@ -69,7 +69,7 @@ export interface ResponseHead extends JsonObject {
 }
 
 /** The head of an answer; `fallback` has what the provider leaves out, and the right kind of object. */
-export function headOf ({ id, created, model }: JsonObject, fallback: ResponseHead): ResponseHead {
+export function headOf ({ id, created, model }: JsonObject, fallback: TextHead): TextHead {
   return {
     id: isText(id) ? id : fallback.id,
     object: fallback.object,
@@ -83,7 +83,7 @@ export function headOf ({ id, created, model }: JsonObject, fallback: ResponseHe
  * `fallback`: the head of an answer that has none; `asked`: how many choices the client asked for.
  */
 export function repairResponse (
-  body: JsonObject, dialect: Dialect, fallback: ResponseHead, asked: number
+  body: JsonObject, dialect: Dialect, fallback: TextHead, asked: number
 ): JsonObject {
   const isLegacy = fallback.object === 'text_completion'
   const given = choicesIn(body, asked)

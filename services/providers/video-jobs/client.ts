@@ -33,7 +33,7 @@ export const bearerAuth = (apiKey: string) => ({ authorization: `Bearer ${apiKey
 
 /**
  * HTTP client of a video API. It authenticates, limits response sizes and redacts the key in errors. Its
- * methods throw UpstreamError.
+ * methods throw UpstreamError. One long function, because they share the connection and the key.
  */
 export function createVideoClient (upstream: Upstream, options: VideoClientOptions = {}) {
   const { apiKey, headers, connection } = upstream
