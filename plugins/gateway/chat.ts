@@ -42,4 +42,4 @@ export default fp<{ cacheBytes: number }>(async (app, { cacheBytes }) => {
   app.decorate('chat', chat)
   // Before the connections and the ledger are closed.
   app.addHook('onClose', async () => { await chat.idle() })
-}, { name: 'chat', dependencies: ['requests', 'models', 'auth', 'store', 'ledger', 'routing', 'metrics', 'graceful-close'] })
+}, { name: 'chat', dependencies: ['requests', 'models', 'ledger', 'routing', 'metrics', 'graceful-close'] })

@@ -39,24 +39,7 @@ export function withCost ({ body, text }: WholeBody, costNano: number): WholeBod
   const usage: unknown = Reflect.get(body, 'usage')
   if (!isObject(usage)) return { body, text }
   const costed = { ...body, usage: chargedUsage(usage, costNano) }
-  if (text === null) return { body: costed, text }
-  const spliced = providerCosts.some(name => name in usage) ? null : spliceCost(text, costNano)
-  return { body: costed, text: spliced ?? JSON.stringify(costed) }
-}
-
-/** Adds the cost to the text of a response, whose other bytes stay; null where that is not safe. */
-function spliceCost (text: string, costNano: number): string | null {
-  const start = text.lastIndexOf('"usage"')
-  const brace = text.indexOf('{', start)
-  if (text[start - 1] === '\\') return null
-  try {
-    // Valid only if this is the key of a member of the outermost object, and no part of a string.
-    const { usage }: { usage: unknown } = JSON.parse(`{${text.slice(start)}`)
-    if (!isObject(usage) || Object.keys(usage).length === 0) return null
-  } catch {
-    return null
-  }
-  return `${text.slice(0, brace + 1)}"cost":${usdFromNano(costNano)},${text.slice(brace + 1)}`
+  return { body: costed, text: text === null ? null : JSON.stringify(costed) }
 }
 
 type Chunk = ChatCompletionChunk | Completion

@@ -23,5 +23,5 @@ t.test('a map of lines names the same line of the same source for each place', a
 })
 
 t.test('what is no map is refused', async t => {
-  t.throws(() => linesOnly('AA?A'), /'AA\?A' is no segment/)
+  t.throws(() => linesOnly('AA?A'), /'AA\?A' is not a segment/)
 })

@@ -324,7 +324,7 @@ t.test('where the browser uses http, a page by https is not the gateway, and say
   const { browser, url } = await startConsole(t)
   const origin = new URL(url).origin.replace('http:', 'https:')
   const answer = await browser.ask('POST', '/console/session', { key: adminKey }, { origin })
-  t.match(answer, { status: 403, body: { error: { code: 'origin_not_allowed', message: /which is at http:.* set PUBLIC_BASE_URL/ } } })
+  t.match(answer, { status: 403, body: { error: { code: 'origin_not_allowed', message: /this gateway, at http:.* set PUBLIC_BASE_URL/ } } })
   t.match(await browser.signIn(adminKey), { status: 201 })
   t.match(browser.cookie, /^tollgate_session=/)
 })

@@ -178,7 +178,7 @@ t.test('why a video failed reaches its client, without what is the operator\'s',
     ['moderated', 'Failure to pass the risk control system', { code: 'SAFETY.INPUT.TEXT' },
       400, 'content_policy_violation', 'Failure to pass the risk control system'],
     ['timeout', 'The job expired.', {}, 504, 'video_failed', 'The provider could not make the video: The job expired.'],
-    ['auth', 'Key sk-1234567 is wrong.', { status: 401 }, 502, 'upstream_auth', 'The provider refused the gateway\'s credentials (HTTP 401).']
+    ['auth', 'Key sk-1234567 is wrong.', { status: 401 }, 502, 'upstream_auth', 'The provider rejected the gateway\'s credentials (HTTP 401).']
   ] as const
   for (const [index, [kind, said, details, status, code, message]] of failures.entries()) {
     const submitted = provider.nextSubmit()
