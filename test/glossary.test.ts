@@ -50,17 +50,17 @@ const exceptions: [file: string, text: RegExp, reason: string][] = [
 const remaining: Record<string, number> = {
   cli: 7,
   plugins: 3,
-  routes: 3,
-  schemas: 13,
-  'services/apis': 93,
-  'services/billing': 126,
-  'services/chat': 146,
-  'services/images': 26,
-  'services/media': 14,
-  'services/providers': 267,
-  'services/requests': 36,
-  'services/routing': 105,
-  'services/videos': 69
+  routes: 1,
+  schemas: 4,
+  'services/apis': 48,
+  'services/billing': 90,
+  'services/chat': 66,
+  'services/images': 22,
+  'services/media': 8,
+  'services/providers': 263,
+  'services/requests': 16,
+  'services/routing': 92,
+  'services/videos': 29
 }
 
 /** The words of a text: names are split at capitals and underscores, and lines of a comment are joined. */

@@ -35,8 +35,11 @@ export default fp<JsonBodyOptions>(async (app, { limits, idleMs = 30_000 }) => {
       if (body === undefined) return done(error)
       // Some clients send the content type with every request.
       if (body.length === 0 && !needsBody) return done(null)
-      if (body.length < largeBytes) parse(request, body, done)
-      else request.inBodyTurn(async () => parse(request, body, done))
+      if (body.length < largeBytes) return parse(request, body, done)
+      request.inBodyTurn(async () => parse(request, body, (error, value) => {
+        // Parsing has taken long enough: the work on the value has a turn of its own.
+        setImmediate(done, error, value)
+      }))
     })
   })
 }, { name: 'json-body', dependencies: ['overload'] })
