@@ -27,7 +27,7 @@ export function addRouteCommands (program: Command, session: Session, env: NodeJ
       const { policy, body, candidates, url, key, ...options } = given
       if (body === undefined && text === undefined) command.error('give a text or --body')
       const request = { ...body ?? { messages: [{ role: 'user' as const, content: text ?? '' }] }, model: policy }
-      const decision = await askGateway({ url, key }, { ...request, candidates }, env)
+      const decision = await callGateway({ url, key }, { ...request, candidates }, env)
       session.print(options, decision, () => report(decision))
     })
 }
@@ -41,7 +41,7 @@ function readBody (file: string): ChatCompletionRequest {
 }
 
 /** Asks a gateway over HTTP. Throws an Error with what it says if it refuses, or where it does not answer. */
-async function askGateway (
+async function callGateway (
   { url, key }: Pick<ExplainOptions, 'url' | 'key'>, question: object, env: NodeJS.ProcessEnv
 ): Promise<RoutingDecision> {
   const bearer = key ?? env.TOLLGATE_KEY

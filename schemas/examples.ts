@@ -24,7 +24,6 @@ export const requestExamples: Readonly<Record<string, object>> = {
   postAdminAccountsIdTransfers: { id: 'allocation-2026-11', to: 'team-search', amount_usd: '10.00' },
   postAdminAccountsIdRefunds: { entry: 'entry_0123456789abcdef', amount_usd: '0.02' },
   postAdminAccountsIdAdjustments: { amount_usd: '-1.50', reason: 'Correction of a deposit' },
-  postAdminBooksClose: { month: '2026-10' },
   postAdminSuspenseIdClear: { reason: 'The provider has confirmed the cost' },
   postAdminSuspenseIdWriteOff: { reason: 'Goodwill' },
   postAdminKeys: { account: 'team-search', label: 'Production', models: ['sandbox-*'] },

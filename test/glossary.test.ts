@@ -48,19 +48,19 @@ const exceptions: [file: string, text: RegExp, reason: string][] = [
 
 /** Rooms that are still on their way, and how many such words they may have. A number only falls. */
 const remaining: Record<string, number> = {
-  cli: 7,
+  cli: 5,
   plugins: 3,
   routes: 1,
   schemas: 4,
-  'services/apis': 48,
-  'services/billing': 90,
-  'services/chat': 66,
-  'services/images': 22,
-  'services/media': 8,
-  'services/providers': 263,
-  'services/requests': 16,
-  'services/routing': 92,
-  'services/videos': 29
+  'services/apis': 36,
+  'services/billing': 56,
+  'services/chat': 30,
+  'services/images': 5,
+  'services/media': 4,
+  'services/providers': 194,
+  'services/requests': 1,
+  'services/routing': 61,
+  'services/videos': 4
 }
 
 /** The words of a text: names are split at capitals and underscores, and lines of a comment are joined. */

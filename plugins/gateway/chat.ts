@@ -16,11 +16,11 @@ declare module 'fastify' {
 
 /** Offers the use case of chat, with a cache of responses unless `cacheBytes` is 0. */
 export default fp<{ cacheBytes: number }>(async (app, { cacheBytes }) => {
-  const drains = createAbandonedCalls({ running: app.running })
+  const abandonedCalls = createAbandonedCalls({ running: app.running })
   let abandonedNano = 0
   const { gauge, counter } = app.metrics
   gauge({ name: 'abandoned_calls', help: 'Provider calls that continue after their client disconnected.' },
-    () => drains.count)
+    () => abandonedCalls.count)
   counter({ name: 'abandoned_cost_usd_total', help: 'Charges for responses whose client had disconnected, in US dollars.' },
     () => abandonedNano / 1e9)
   const { resolve } = app.requests.catalogue
@@ -28,7 +28,7 @@ export default fp<{ cacheBytes: number }>(async (app, { cacheBytes }) => {
   const cache = responses === null ? null : createChatCache({ responses, resolve })
   const chat: Chat = createChat({
     ...app.requests,
-    drains,
+    abandonedCalls,
     onAbandoned (id, { model, provider, costNano }) {
       abandonedNano += costNano ?? 0
       const costUsd = costNano === null ? null : usdFromNano(costNano)

@@ -14,13 +14,13 @@ export function narrowPlan (
 ): Candidates {
   const suits = (candidate: Candidate<ChatProvider>): boolean => refuse(candidate) === null
   const fallbacks = () => fallbacksWith(plan, suits)
-  const asked = plan.asked.filter(suits)
-  if (asked.length > 0) return { ...plan, asked, fallbacks }
+  const requested = plan.requested.filter(suits)
+  if (requested.length > 0) return { ...plan, requested, fallbacks }
   const rest = isFree ? [...fallbacks()] : []
   const [first, ...others] = rest
   if (first !== undefined) {
-    return { model: first[0]?.model ?? plan.model, asked: first, fallbacks: () => others }
+    return { model: first[0]?.model ?? plan.model, requested: first, fallbacks: () => others }
   }
-  const [candidate] = plan.asked
+  const [candidate] = plan.requested
   throw (candidate === undefined ? null : refuse(candidate)) ?? GatewayError.modelNotFound(plan.model.id)
 }

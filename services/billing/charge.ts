@@ -28,5 +28,5 @@ export interface Quote<Answer> {
   /** The most it may cost, in integer nano-USD: what is held. */
   readonly maxNano: number
   /** `cost` is the cost price of the candidate that has answered. */
-  chargeFor (answer: Answer, cost?: Price | null): Charge | Promise<Charge>
+  chargeFor (response: Answer, cost?: Price | null): Charge | Promise<Charge>
 }

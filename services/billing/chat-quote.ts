@@ -24,7 +24,7 @@ export interface ChatSale {
   /** What the payer has; read only if the client set no limit. */
   means: () => Promise<AccountMeans>
   /** Learns from completions without a limit how much to hold for the next one. */
-  lengths: AnswerLengths
+  lengths: ResponseLengths
   /** The service tier that the provider is asked for, if it has a price; absent or null: the standard one. */
   tier?: string | null
   /** Whether the provider searches the web for this request. */
@@ -53,21 +53,21 @@ export interface ChatQuote extends Quote<StreamReport> {
 export async function quoteChat (sale: ChatSale): Promise<ChatQuote> {
   const { request, model, searches = false } = sale
   const standard = tokenPriceOf({ id: model.id, price: sale.price })
-  const asked = tierPrice(sale, sale.tier)
+  const requested = tierPrice(sale, sale.tier)
   const searchNano = searches ? promptsOf(request) * maxSearchesNano(sale) : 0
-  if (searchNano === 0 && costsNothing(standard) && (asked === null || costsNothing(asked))) {
+  if (searchNano === 0 && costsNothing(standard) && (requested === null || costsNothing(requested))) {
     return toQuote(sale, standard, { maxNano: 0, outputLimit: null, held: null })
   }
-  const prices = { standard, asked, searchNano }
+  const prices = { standard, requested, searchNano }
   if (outputLimitOf(request) !== null) return quoteWith(sale, prices, noMeans, 0)
   return quoteWith(sale, prices, await sale.means(), sale.lengths.expected(model.id))
 }
 
 /** The prices of the tokens, at the standard tier and the one asked for, and of the searches. */
-interface Prices { standard: TokenPrice, asked: TokenPrice | null, searchNano: number }
+interface Prices { standard: TokenPrice, requested: TokenPrice | null, searchNano: number }
 
 function quoteWith (
-  sale: ChatSale, { standard, asked, searchNano }: Prices, means: AccountMeans, expectedTokens: number
+  sale: ChatSale, { standard, requested, searchNano }: Prices, means: AccountMeans, expectedTokens: number
 ): ChatQuote {
   const { request, prompt, limits, searches = false, longCache = false, thoughtTokens = 0 } = sale
   const ceilingNano = sale.ceilingNano == null ? null : sale.ceilingNano - searchNano
@@ -85,7 +85,7 @@ function quoteWith (
   }
   const usual = maxCost(input)
   // A provider may serve the standard tier instead, which its response says.
-  const most = asked === null ? usual : greater(usual, maxCost({ ...input, price: asked }))
+  const most = requested === null ? usual : greater(usual, maxCost({ ...input, price: requested }))
   const { amountNano, outputLimit, outputTokens: tokens } = most
   const maxNano = Math.min(amountNano + searchNano, Number.MAX_SAFE_INTEGER)
   const held: HeldOutput = {
@@ -174,8 +174,8 @@ async function chargeFor (
 
 /** The cost of one call, at the price of the tier that served it, with its searches. */
 function callCostNano (sale: ChatSale, standard: TokenPrice, { usage, serviceTier }: Used): number {
-  const asked = isStandard(serviceTier) ? null : tierPrice(sale, sale.tier)
-  const price = tierPrice(sale, serviceTier) ?? asked ?? standard
+  const requested = isStandard(serviceTier) ? null : tierPrice(sale, sale.tier)
+  const price = tierPrice(sale, serviceTier) ?? requested ?? standard
   const { searches } = usage
   const searchNano = searches === undefined
     ? sale.searches === true ? maxSearchesNano(sale) : 0
@@ -234,7 +234,7 @@ function countsOf (usage: Usage): Record<string, number> {
 
 /** Counts the completions of one model by their length: `weights[i]` those from 2^i to 2^(i+1) tokens. */
 interface Histogram {
-  answers: number
+  responses: number
   weights: Float64Array
   total: number
   /** What the next completion weighs: later ones weigh more, so that nothing has to be decayed. */
@@ -249,7 +249,7 @@ const halfLife = 500
 const growth = 2 ** (1 / halfLife)
 const maxWeight = 1e100
 /** Fewer completions say too little. */
-const minAnswers = 20
+const minResponses = 20
 const percentile = 0.99
 /** How much longer than nearly all others a completion may be. */
 const headroom = 4
@@ -257,19 +257,19 @@ const headroom = 4
 const usualTokens = 4096
 const leastTokens = 2048
 
-export type AnswerLengths = ReturnType<typeof createAnswerLengths>
+export type ResponseLengths = ReturnType<typeof createResponseLengths>
 
 /** Creates this node's measurement of how long each model's completions are when the client sets no limit. */
-export function createAnswerLengths () {
+export function createResponseLengths () {
   const models = createLru<Histogram>(maxModels)
 
   return {
     record (model: string, tokens: number): void {
       if (!(tokens >= 1)) return
       const known = models.get(model) ?? emptyHistogram()
-      if (known.answers === 0) models.set(model, known)
+      if (known.responses === 0) models.set(model, known)
       const bucket = Math.min(Math.floor(Math.log2(tokens)), buckets - 1)
-      known.answers++
+      known.responses++
       known.weights[bucket] = (known.weights[bucket] ?? 0) + known.weight
       known.total += known.weight
       known.weight *= growth
@@ -279,7 +279,7 @@ export function createAnswerLengths () {
     /** The tokens that a completion may need: several times as many as 99 of 100 had. */
     expected (model: string): number {
       const known = models.get(model)
-      if (known === undefined || known.answers < minAnswers) return usualTokens
+      if (known === undefined || known.responses < minResponses) return usualTokens
       let weight = 0
       const bucket = known.weights.findIndex(one => (weight += one) >= known.total * percentile)
       return Math.max(leastTokens, headroom * 2 ** (bucket + 1))
@@ -288,7 +288,7 @@ export function createAnswerLengths () {
 }
 
 function emptyHistogram (): Histogram {
-  return { answers: 0, weights: new Float64Array(buckets), total: 0, weight: 1 }
+  return { responses: 0, weights: new Float64Array(buckets), total: 0, weight: 1 }
 }
 
 function rescale (histogram: Histogram): void {

@@ -38,10 +38,10 @@ export function quoteImages (order: ImageOrder): ImageQuote {
   return { maxNano, chargeFor: (images, cost = null) => withCosts(chargeFor(images), images, cost) }
 }
 
-function withCosts (charge: Charge, { answer }: DeliveredImages, cost: Price | null): Charge {
-  const costNano = imagesCostNano(cost, answer)
+function withCosts (charge: Charge, { answer: response }: DeliveredImages, cost: Price | null): Charge {
+  const costNano = imagesCostNano(cost, response)
   if (costNano !== undefined) charge.costNano = costNano
-  if (answer.costNano !== null) charge.reportedNano = answer.costNano
+  if (response.costNano !== null) charge.reportedNano = response.costNano
   return charge
 }
 

@@ -66,7 +66,7 @@ export function outputWithin (input: PromptCost, ceilingNano: number): number {
   const { inputNano, outputPico } = rateBounds(input)
   const leftNano = ceilingNano - inputNano
   if (leftNano < 0) return -1
-  const picoPerToken = outputPico * answersOf(input.request)
+  const picoPerToken = outputPico * choicesOf(input.request)
   if (picoPerToken === 0) return Infinity
   return Math.floor(leftNano * 1000 / picoPerToken) - predictedBytes(input.request)
 }
@@ -79,18 +79,18 @@ const unknownMaxOutput = 131_072
 /** Bounds what a request may cost. */
 export function maxCost (input: MaxCostInput): MaxCost {
   const { request, limits, thoughtTokens = 0, ceilingNano = null } = input
-  const answers = answersOf(request)
+  const responses = choicesOf(request)
   const { inputNano, outputPico } = rateBounds(input)
   const limit = outputLimitOf(request)
   const longest = limits.maxOutput ?? limits.contextWindow ?? Math.max(unknownMaxOutput, limit ?? 0)
   const wanted = limit === null
-    ? Math.min(longest, affordable(input, inputNano, outputPico * answers))
+    ? Math.min(longest, affordable(input, inputNano, outputPico * responses))
     : Math.min(Math.max(limit, 1), longest)
   const within = ceilingNano === null ? Infinity : outputWithin(input, ceilingNano) - thoughtTokens
   if (within < 1) throw aboveCeiling()
   const output = Math.min(wanted, within)
   const written = (limits.ignoresLimit === true ? Math.min(longest, within) : output) + thoughtTokens
-  const outputNano = nanoFromPico((written + predictedBytes(request)) * answers * outputPico)
+  const outputNano = nanoFromPico((written + predictedBytes(request)) * responses * outputPico)
   const isShort = output < longest || limits.ignoresLimit === true
   const isLower = limit === null ? isShort && outputPico > 0 : output < limit
   return {
@@ -156,7 +156,7 @@ function predictedBytes (request: MaxCostInput['request']): number {
 }
 
 /** How many completions are generated and charged. */
-export function answersOf (request: ChatCompletionRequest | CompletionRequest): number {
+export function choicesOf (request: ChatCompletionRequest | CompletionRequest): number {
   const each = request.n ?? 1
   return isChat(request) ? each : promptsOf(request) * Math.max(each, request.best_of ?? 1)
 }

@@ -49,7 +49,7 @@ export function createAutoModel (router: Router, ledger: Pick<Ledger, 'means'>) 
         /** How long to wait for a candidate before another one is called; null while that is not known. */
         patience: patienceFor(body, Number(decision.signals.outputTokens ?? 0)),
         /** Makes the model that answered sticky; returns the value of `x-tollgate-route`. */
-        answered (model: string): string {
+        routeOf (model: string): string {
           router.stick(decision, model)
           return routeHeader(decision, model)
         },

@@ -1,6 +1,6 @@
 import type { ChatQuote } from '../billing/chat-quote.ts'
 import { leastPromptTokens } from '../billing/least-prompt.ts'
-import { answersOf } from '../billing/max-cost.ts'
+import { choicesOf } from '../billing/max-cost.ts'
 import type { PromptSize } from '../billing/prompt-size.ts'
 import type { StreamReport } from '../providers/report.ts'
 import { tokenLimitsOf, type Candidate, type Plan } from '../requests/candidates.ts'
@@ -22,13 +22,13 @@ export async function onlyFitting<C extends Candidate> (
 ): Promise<Plan<C>> {
   const windowOf = (candidate: C): number => tokenLimitsOf(candidate).contextWindow ?? Infinity
   // Nearly every prompt fits whatever its tokens are, so that none have to be counted.
-  if (plan.asked.every(candidate => bounded <= windowOf(candidate))) return plan
+  if (plan.requested.every(candidate => bounded <= windowOf(candidate))) return plan
   if (extraFields(request).some(({ name }) => shorteningNames.has(name))) return plan
   const least = await leastPromptTokens(request)
   const isFitting = (candidate: C): boolean => least <= windowOf(candidate)
-  const asked = plan.asked.filter(isFitting)
-  if (asked.length === 0) throw tooLong(request, Math.max(...plan.asked.map(windowOf)), least)
-  return { model: plan.model, asked, fallbacks: () => fallbacksWith(plan, isFitting) }
+  const requested = plan.requested.filter(isFitting)
+  if (requested.length === 0) throw tooLong(request, Math.max(...plan.requested.map(windowOf)), least)
+  return { model: plan.model, requested, fallbacks: () => fallbacksWith(plan, isFitting) }
 }
 
 /** 400 in OpenAI's words, by which clients know that they have to shorten a conversation. */
@@ -56,7 +56,7 @@ export function noteExcess (
   for (const call of report.calls ?? [{ request, report }]) {
     const { usage } = call.report
     if (usage === null) continue
-    const times = answersOf(call.request)
+    const times = choicesOf(call.request)
     // After a search, the model reads the whole prompt again with what was found.
     const isReadOnce = usage.searches === undefined
     if (isReadOnce && usage.prompt > (contextWindow ?? Infinity) * times) exceeded.window = true

@@ -141,9 +141,9 @@ export function onlyPriced<C extends Candidate> (plan: Plan<C>, request: AnyRequ
     first ??= refusal
     return refusal === null
   }
-  const asked = plan.asked.filter(isPriced)
-  if (asked.length === 0 && first !== null) throw first
-  return { model: plan.model, asked, fallbacks: () => fallbacksWith(plan, isPriced) }
+  const requested = plan.requested.filter(isPriced)
+  if (requested.length === 0 && first !== null) throw first
+  return { model: plan.model, requested, fallbacks: () => fallbacksWith(plan, isPriced) }
 }
 
 /** The fallbacks of a plan without the candidates that are not kept. */
@@ -165,7 +165,7 @@ export function extrasOf (
   const extras: Extras = { tier: null, searches, longCache: false, thoughtTokens: 0 }
   if (pricing === undefined) return extras
   if (pricing.cacheLifetime === 'priced') extras.longCache = hasCacheLifetime(request)
-  for (const { field, value } of fieldsAsked(request, pricing)) {
+  for (const { field, value } of requestedFields(request, pricing)) {
     if (field.effect === 'tier') extras.tier = String(value)
     if (isSearch(field, value)) extras.searches = true
   }
@@ -191,8 +191,8 @@ export function refusalOf (request: AnyRequest, candidate: Priced): GatewayError
   if (alwaysSearches(candidate) && price.searchNano == null) {
     return unpriced('model', `The model \`${id}\` searches the web, which has no price`, 'search: …')
   }
-  for (const asked of fieldsAsked(request, pricing)) {
-    const refusal = fieldRefusal(asked, id, price)
+  for (const requested of requestedFields(request, pricing)) {
+    const refusal = fieldRefusal(requested, id, price)
     if (refusal !== null) return refusal
   }
   return pricing.cacheLifetime === 'refused' && hasCacheLifetime(request)
@@ -200,9 +200,11 @@ export function refusalOf (request: AnyRequest, candidate: Priced): GatewayError
     : null
 }
 
-interface AskedField { field: PricedField, path: readonly string[], value: unknown }
+interface RequestedField { field: PricedField, path: readonly string[], value: unknown }
 
-function fieldRefusal ({ field, path, value }: AskedField, model: string, price: Price): GatewayError | null {
+function fieldRefusal (
+  { field, path, value }: RequestedField, model: string, price: Price
+): GatewayError | null {
   const param = path.join('.')
   if (isSearch(field, value)) {
     if (price.searchNano != null) return null
@@ -216,7 +218,7 @@ function fieldRefusal ({ field, path, value }: AskedField, model: string, price:
 }
 
 /** The fields of a request that a provider has priced, with values that are not harmless. */
-function fieldsAsked (request: AnyRequest, { fields }: FieldPricing): readonly AskedField[] {
+function requestedFields (request: AnyRequest, { fields }: FieldPricing): readonly RequestedField[] {
   if (fields.size === 0) return noFields
   const listed: Record<string, unknown> = request
   const extras = extraFields(request)
@@ -228,7 +230,7 @@ function fieldsAsked (request: AnyRequest, { fields }: FieldPricing): readonly A
   })
 }
 
-const noFields: readonly AskedField[] = []
+const noFields: readonly RequestedField[] = []
 
 /** Priced fields that the gateway's schemas list. */
 const listedNames = [['service_tier', 'servicetier'], ['web_search_options', 'websearchoptions']] as const
@@ -287,9 +289,9 @@ export function onlyServed (
     const { provider: { responsesOnly }, deployment } = candidate
     return responsesOnly?.test(deployment.model) !== true || speaks(candidate)
   }
-  const asked = plan.asked.filter(isServed)
-  if (asked.length === 0) throw servedElsewhere(plan.model.id)
-  return { model: plan.model, asked, fallbacks: () => fallbacksWith(plan, isServed) }
+  const requested = plan.requested.filter(isServed)
+  if (requested.length === 0) throw servedElsewhere(plan.model.id)
+  return { model: plan.model, requested, fallbacks: () => fallbacksWith(plan, isServed) }
 }
 
 function servedElsewhere (model: string): GatewayError {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { quoteChat, type AnswerLengths, type ChatQuote } from '../billing/chat-quote.ts'
+import { quoteChat, type ResponseLengths, type ChatQuote } from '../billing/chat-quote.ts'
 import { leastMeans, type TokenLimits } from '../billing/max-cost.ts'
 import type { Ledger } from '../billing/ledger/ledger.ts'
 import type { ChatProvider } from '../providers/provider.ts'
@@ -16,7 +16,7 @@ import type { AnyRequest, ProviderCalls } from './client-api.ts'
 interface ReservationOptions {
   hold: RequestReservation
   ledger: Pick<Ledger, 'means'>
-  lengths: AnswerLengths
+  lengths: ResponseLengths
   /** What the client's API has priced separately, beside what the chat request says. */
   extras: ProviderCalls<AnyRequest>['extras']
   /** Whether a stream that broke off is charged for its text, before its usage has come. */

@@ -1,4 +1,4 @@
-import { createAnswerLengths } from '../billing/chat-quote.ts'
+import { createResponseLengths } from '../billing/chat-quote.ts'
 import type { ChatProvider } from '../providers/provider.ts'
 import { isAbandoned, recordStreamEnd, type Attempt } from '../requests/attempt.ts'
 import type { Candidate } from '../requests/candidates.ts'
@@ -17,8 +17,8 @@ import type { Chat, ChatOptions } from './types.ts'
 
 /** Creates the use case: plan, reserve, call the next deployment until one responds, reply, settle. */
 export function createChat (options: ChatOptions): Chat {
-  const { catalogue, ledger, holds, autoModel, cache = null, drains, random = Math.random } = options
-  const lengths = createAnswerLengths()
+  const { catalogue, ledger, holds, autoModel, cache = null, abandonedCalls, random = Math.random } = options
+  const lengths = createResponseLengths()
   let running = 0
   let onIdle = (): void => {}
 
@@ -71,7 +71,7 @@ export function createChat (options: ChatOptions): Chat {
       }
     } catch (error) {
       const failure = auto?.failureOf(error) ?? error
-      if (record.model === null) setCandidate(record, reservation.candidate ?? plan.asked[0])
+      if (record.model === null) setCandidate(record, reservation.candidate ?? plan.requested[0])
       throw signal.reason instanceof GatewayError ? signal.reason : failure
     } finally {
       deadline.stop()
@@ -92,7 +92,7 @@ export function createChat (options: ChatOptions): Chat {
       if (stream === true) return await serve(exchange, api, signal)
       // A whole response is generated to its end, and charged, even if its client leaves.
       const dueMs = performance.now() + options.config().requests.deadlineMs
-      await drains.run(signal, dueMs, callSignal => serve(exchange, api, callSignal))
+      await abandonedCalls.run(signal, dueMs, callSignal => serve(exchange, api, callSignal))
     },
     idle: async () => {
       if (running > 0) await new Promise<void>(resolve => { onIdle = resolve })
@@ -125,7 +125,7 @@ function recordAttempt (
   record.report = response.report
   reservation.moveTo(candidate)
   record.maxTokens = reservation.quote?.outputLimit ?? null
-  record.route = auto?.answered(candidate.model.id) ?? null
+  record.route = auto?.routeOf(candidate.model.id) ?? null
 }
 
 /** Records the end of a stream in the health of its deployment. */

@@ -28,7 +28,7 @@ export interface ChatOptions {
   autoModel: AutoModel
   /** Absent: there is no cache. */
   cache?: ChatCache | null
-  drains: AbandonedCalls
+  abandonedCalls: AbandonedCalls
   /** Called for every failed call, also when another one then succeeds. */
   onFailure: (requestId: string, candidate: Candidate, error: UpstreamError) => void
   /** Called for requests for a whole response that ended after their client had left. */

@@ -52,7 +52,7 @@ const defaults: Readonly<Record<string, unknown>> = {
 }
 
 /** Whether the answer is the same if a model drops the parameter. */
-function asksNothing (name: string, value: unknown): boolean {
+function isIdle (name: string, value: unknown): boolean {
   if (value == null || value === defaults[name]) return true
   if (name === 'modalities') return Array.isArray(value) && !value.includes('audio')
   if (name === 'service_tier') return value === 'auto' || value === 'default'
@@ -69,7 +69,7 @@ const someCustomTool = { type: 'custom', custom: { name: 'f' } } as const
 function probeOf (request: ChatCompletionRequest): ChatCompletionRequest | null {
   const { model, tools, functions, tool_choice: choice } = request
   const given = Object.entries(request)
-    .filter(([name, value]) => needed.has(name) && !asksNothing(name, value))
+    .filter(([name, value]) => needed.has(name) && !isIdle(name, value))
   const extras = extraFields(request).filter(({ path }) => path.length === 1)
   const isCached = hasCacheLifetime(request)
   if (given.length === 0 && extras.length === 0 && !isCached) return null

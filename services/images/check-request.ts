@@ -30,10 +30,10 @@ export function parseSize (text: string): ImageSize | null {
 }
 
 function wantedSize (
-  asked: ImageGenerationRequest['size'], abilities: ImageAbilities | undefined, model: string
+  requested: ImageGenerationRequest['size'], abilities: ImageAbilities | undefined, model: string
 ): ImageSize | null {
-  if (!isChoice(asked)) return abilities?.defaultSize == null ? null : parseSize(abilities.defaultSize)
-  const size = parseSize(asked)
+  if (!isChoice(requested)) return abilities?.defaultSize == null ? null : parseSize(abilities.defaultSize)
+  const size = parseSize(requested)
   const { sizes = null, sizeRange = null } = abilities ?? {}
   if (size !== null && isTooLarge(size)) {
     const { side, pixels } = dimensionLimits
@@ -44,7 +44,7 @@ function wantedSize (
       isWithin(size, sizeRange))
   if (isSupported) return size
   throw GatewayError.invalidRequest(
-    `Invalid value: '${asked.slice(0, 100)}'. ${supportedSizes(model, sizes, sizeRange)}`,
+    `Invalid value: '${requested.slice(0, 100)}'. ${supportedSizes(model, sizes, sizeRange)}`,
     { param: 'size', code: 'invalid_value' })
 }
 
@@ -80,13 +80,13 @@ function rangeText ({ min, max, multipleOf, maxRatio, maxPixels }: SizeRange): s
 }
 
 function wantedQuality (
-  asked: ImageGenerationRequest['quality'], supported: readonly string[] | null, model: string
+  requested: ImageGenerationRequest['quality'], supported: readonly string[] | null, model: string
 ): string | null {
-  if (!isChoice(asked) || supported?.length === 0) return null
-  if (supported === null || supported.includes(asked)) return asked
+  if (!isChoice(requested) || supported?.length === 0) return null
+  if (supported === null || supported.includes(requested)) return requested
   const listed = [...supported, 'auto'].map(quality => `'${quality}'`).join(', ')
   throw GatewayError.invalidRequest(
-    `Invalid value: '${asked}'. Supported values of \`${model}\` are: ${listed}.`,
+    `Invalid value: '${requested}'. Supported values of \`${model}\` are: ${listed}.`,
     { param: 'quality', code: 'invalid_value' })
 }
 

@@ -18,23 +18,23 @@ export function planImages (
   request: ImageGenerationRequest, mayUse: (model: string) => boolean, catalogue: Catalogue
 ): Plan<ImageCandidate> {
   const plan = planFor({ kind: 'image', model: request.model, fallbacks: [], mayUse }, catalogue)
-  const asked: ImageCandidate[] = []
+  const requested: ImageCandidate[] = []
   let refusal: GatewayError | null = null
-  for (const candidate of plan.asked) {
+  for (const candidate of plan.requested) {
     try {
       const model = modelAt(candidate)
       const wanted = checkRequest(request, model)
       checkQuality(wanted, model, candidate)
       const exceedsTokens = candidate.health.exceeded.output
       const quote = quoteImages({ model, wanted, prompt: request.prompt, exceedsTokens })
-      asked.push({ ...candidate, wanted, quote })
+      requested.push({ ...candidate, wanted, quote })
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error
       refusal ??= error
     }
   }
-  if (asked.length === 0) throw refusal ?? GatewayError.modelNotFound(request.model)
-  return { model: plan.model, asked, fallbacks: () => [] }
+  if (requested.length === 0) throw refusal ?? GatewayError.modelNotFound(request.model)
+  return { model: plan.model, requested, fallbacks: () => [] }
 }
 
 /** Throws GatewayError 400 for a quality that changes the price and would not reach the provider. */

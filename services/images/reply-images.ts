@@ -12,7 +12,7 @@ import type { StoredImage } from './store-images.ts'
  * that have expired, MediaUnavailable.
  */
 export async function imagesResponse (
-  { body, baseUrl }: { body: ImageGenerationRequest, baseUrl: string }, { answer, images }: Made,
+  { body, baseUrl }: { body: ImageGenerationRequest, baseUrl: string }, { answer: response, images }: Made,
   media: MediaStore
 ): Promise<ImagesResponse> {
   const stored = await Promise.all(images.map(async image => await storedImage(image, media)))
@@ -24,7 +24,7 @@ export async function imagesResponse (
     ...(hasBytes ? { b64_json: await base64Of(image, media) } : {}),
     revised_prompt: image.revisedPrompt ?? body.prompt
   })))
-  const { quality, background } = answer.chosen ?? {}
+  const { quality, background } = response.chosen ?? {}
   const format = common(stored, ({ media: { mime } }) => mime.replace('image/', ''))
   const size = common(stored, ({ media: { width, height } }) => width === null ? null : `${width}x${height}`)
   return {
@@ -34,7 +34,7 @@ export async function imagesResponse (
     ...(isOneOf(size, sizes) ? { size } : {}),
     ...(isOneOf(quality, qualities) ? { quality } : {}),
     ...(isOneOf(background, backgrounds) ? { background } : {}),
-    ...(answer.usage === null ? {} : { usage: usageOf(answer.usage) })
+    ...(response.usage === null ? {} : { usage: usageOf(response.usage) })
   }
 }
 

@@ -44,7 +44,7 @@ export function createS3BlobStore (options: S3Options): BlobStore {
   let folder: Promise<string> | undefined
 
   /** Sends a request whose response must begin within `idleMs`, with all its retries. */
-  async function ask<Answer> (send: (abortSignal: AbortSignal) => Promise<Answer>): Promise<Answer> {
+  async function send<Answer> (send: (abortSignal: AbortSignal) => Promise<Answer>): Promise<Answer> {
     const late = new AbortController()
     const timer = setTimeout(() => late.abort(silent(idleMs)), idleMs)
     try {
@@ -100,7 +100,7 @@ export function createS3BlobStore (options: S3Options): BlobStore {
       const Range = range === undefined ? undefined : `bytes=${range.start}-${range.end}`
       try {
         const command = new GetObjectCommand({ Bucket: bucket, Key: prefix + key, Range })
-        const { Body } = await ask(abortSignal => client.send(command, { abortSignal }))
+        const { Body } = await send(abortSignal => client.send(command, { abortSignal }))
         if (Body instanceof Readable) return readWithin(Body, idleMs)
         throw new Error('The response has no body.')
       } catch (error) {
@@ -112,7 +112,7 @@ export function createS3BlobStore (options: S3Options): BlobStore {
       // Not every store supports DeleteObjects.
       await asMediaUnavailable(Promise.all(keys.map(async key => {
         const command = new DeleteObjectCommand({ Bucket: bucket, Key: prefix + key })
-        await ask(abortSignal => client.send(command, { abortSignal }))
+        await send(abortSignal => client.send(command, { abortSignal }))
       })))
     },
 
@@ -120,7 +120,7 @@ export function createS3BlobStore (options: S3Options): BlobStore {
       let ContinuationToken: string | undefined
       do {
         const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, ContinuationToken })
-        const page = await asMediaUnavailable(ask(abortSignal => client.send(command, { abortSignal })))
+        const page = await asMediaUnavailable(send(abortSignal => client.send(command, { abortSignal })))
         yield (page.Contents ?? []).filter(({ LastModified }) => Number(LastModified) < timeMs)
           .map(({ Key = '' }) => Key.slice(prefix.length)).filter(key => idOfBlobKey(key) !== null)
         ContinuationToken = page.IsTruncated === true ? page.NextContinuationToken : undefined

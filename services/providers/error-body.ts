@@ -6,20 +6,20 @@ import { kindByCommonStatus } from './upstream/status-kinds.ts'
 
 /** The error of an answer whose status is not 2xx; reads the body. `secret` never appears in its message. */
 export async function readUpstreamError (
-  exchange: UpstreamResponse, secret: string | null
+  response: UpstreamResponse, secret: string | null
 ): Promise<UpstreamError> {
-  return upstreamErrorFrom(exchange, await readErrorBody(exchange), secret)
+  return upstreamErrorFrom(response, await readErrorBody(response), secret)
 }
 
 /** The error of an answer whose body has been read. `secret` never appears in its message. */
 export function upstreamErrorFrom (
-  exchange: Pick<UpstreamResponse, 'status' | 'headers'>, body: unknown, secret: string | null
+  response: Pick<UpstreamResponse, 'status' | 'headers'>, body: unknown, secret: string | null
 ): UpstreamError {
-  const retryAfterMs = retryAfterMsOf(exchange.headers)
+  const retryAfterMs = retryAfterMsOf(response.headers)
   const first = Array.isArray(body) ? body[0] : body
-  const error = errorFromFields(isObject(first) ? first.error ?? first : null, exchange.status, secret)
-  const shouldRetry = exchange.headers['x-should-retry'] === 'false' ? false : undefined
-  const details = { ...error.details, status: exchange.status, retryAfterMs, shouldRetry }
+  const error = errorFromFields(isObject(first) ? first.error ?? first : null, response.status, secret)
+  const shouldRetry = response.headers['x-should-retry'] === 'false' ? false : undefined
+  const details = { ...error.details, status: response.status, retryAfterMs, shouldRetry }
   return new UpstreamError(error.kind, 'yes', error.message, details)
 }
 

@@ -4,7 +4,7 @@ import type { JsonObject } from '../shared/json.ts'
 import { bearerAuth, createVideoClient } from './video-jobs/client.ts'
 import { objectField, textOrNull } from './video-jobs/errors.ts'
 import {
-  aspectRatioFor, frameUrlOrBase64, refuseRatio, refuseSeed, refuseWish, resolutionFor, withoutNulls
+  aspectRatioFor, frameUrlOrBase64, refuseRatio, refuseSeed, refuseOption, resolutionFor, withoutNulls
 } from './video-jobs/fields.ts'
 import type { VideoProvider, VideoTask } from './provider-video.ts'
 import type { Upstream } from './provider.ts'
@@ -91,7 +91,7 @@ const needsPicture = (model: string): boolean => /^kling-v(1-5|2-1)$/.test(model
 /** Sound as the model states it. Version 2.6 makes it in the mode `pro` only. */
 function soundOf ({ model, audio }: VideoTask, mode: 'std' | 'pro'): string | null {
   if (!statesSound(model)) return null
-  if (audio && mode === 'std' && model === 'kling-v2-6') refuseWish('video.audio', 'makes sound in 1080p only')
+  if (audio && mode === 'std' && model === 'kling-v2-6') refuseOption('video.audio', 'makes sound in 1080p only')
   return audio ? 'on' : 'off'
 }
 
@@ -104,7 +104,7 @@ const dialect: VideoDialect = {
   submit (task) {
     refuseSeed(task)
     const hasFrame = actionOf(task) === 'image2video'
-    if (!hasFrame && needsPicture(task.model)) refuseWish('messages', 'needs a picture')
+    if (!hasFrame && needsPicture(task.model)) refuseOption('messages', 'needs a picture')
     const resolutions = resolutionsOf(task.model)
     const mode = resolutionFor(task, resolutions) === '1080p' ? 'pro' : 'std'
     return {

@@ -21,9 +21,9 @@ export interface EventReader {
  * rejects. Throws UpstreamError for a failed, malformed or cut answer.
  */
 export async function relayNamedEvents (
-  exchange: UpstreamResponse, reader: EventReader
+  response: UpstreamResponse, reader: EventReader
 ): Promise<EventStream> {
-  const pieces = await peekFirst(relayed(exchange, reader))
+  const pieces = await peekFirst(relayed(response, reader))
   return {
     [Symbol.asyncIterator]: () => pieces[Symbol.asyncIterator](),
     async pipeTo (sink) {
@@ -33,11 +33,11 @@ export async function relayNamedEvents (
 }
 
 async function * relayed (
-  exchange: UpstreamResponse, reader: EventReader
+  response: UpstreamResponse, reader: EventReader
 ): AsyncGenerator<Uint8Array, void, undefined> {
   let waiting: Uint8Array[] = []
   let waitingBytes = 0
-  for await (const batch of batchesOf(exchange)) {
+  for await (const batch of batchesOf(response)) {
     const { bytes, failure } = readBatch(batch, reader)
     waiting.push(bytes)
     if (reader.hasBegun) {
@@ -50,15 +50,15 @@ async function * relayed (
     if (waitingBytes > maxResponseBytes) {
       throw new UpstreamError('bad_reply', 'yes', `The provider sent more than ${maxResponseBytes} bytes before its answer began.`)
     }
-    if (reader.isDone) return exchange.finish()
+    if (reader.isDone) return response.finish()
   }
   throw new UpstreamError('bad_reply', 'yes', 'The provider\'s stream ended before it was complete.')
 }
 
 /** The events of a stream as they come. Throws UpstreamError. */
-export async function * batchesOf (exchange: UpstreamResponse): AsyncGenerator<EventBatch, void, undefined> {
+export async function * batchesOf (response: UpstreamResponse): AsyncGenerator<EventBatch, void, undefined> {
   const parser = new EventParser()
-  for await (const chunk of exchange) yield parser.push(chunk)
+  for await (const chunk of response) yield parser.push(chunk)
   yield parser.end()
 }
 

@@ -103,5 +103,5 @@ export interface JobTask extends PricedChoices, FreeChoices {
 }
 
 /** What a client asks for; null: nothing. */
-export type VideoWish = Omit<JobTask, keyof PricedChoices | 'isSizeAsked'> &
+export type VideoOptions = Omit<JobTask, keyof PricedChoices | 'isSizeAsked'> &
   { [Key in keyof PricedChoices]: PricedChoices[Key] | null }

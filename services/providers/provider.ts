@@ -10,7 +10,7 @@ import type { ImageProvider } from './provider-image.ts'
 import type { VideoProvider } from './provider-video.ts'
 import type { StreamReport, Usage } from './report.ts'
 
-/** One call of one provider. `request` is the validated body, `text` the same body as received. */
+/** One call of one provider. `body` is validated, `rawBody` is the same as received. */
 export interface ProviderCall<Request> {
   body: Request
   rawBody: JsonText
@@ -78,7 +78,7 @@ export interface EventSink {
 export type ChatResponse = ProviderResponse<ChatCompletion, ChatCompletionChunk>
 export type CompletionResponse = ProviderResponse<Completion, Completion>
 
-/** A call of a provider that has Anthropic's Messages API; `request`: the same as a chat, for its bounds. */
+/** A call of a provider that has Anthropic's Messages API; `body`: the same as a chat, for its bounds. */
 export interface MessagesCall extends ChatCall {
   /** The body as the client wrote it, validated. */
   original: JsonText
@@ -88,7 +88,7 @@ export interface MessagesCall extends ChatCall {
   maxSearches: number
 }
 
-/** A call of a provider that has OpenAI's Responses API; `request`: the same as a chat, for its bounds. */
+/** A call of a provider that has OpenAI's Responses API; `body`: the same as a chat, for its bounds. */
 export interface ResponsesCall extends ChatCall {
   /** The body as the client wrote it, validated. */
   original: JsonText

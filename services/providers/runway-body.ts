@@ -1,6 +1,6 @@
 import type { JsonObject } from '../shared/json.ts'
 import {
-  aspectRatioFor, formatVideoSize, frameUrl, refuseLastFrame, refuseRatio, refuseSeed, refuseWish,
+  aspectRatioFor, formatVideoSize, frameUrl, refuseLastFrame, refuseRatio, refuseSeed, refuseOption,
   resolutionFor, secondsAmong, shapeOf, sizeAmong, withoutNulls
 } from './video-jobs/fields.ts'
 import type { VideoChoices, VideoTask } from './provider-video.ts'
@@ -143,8 +143,8 @@ export function bodyOf (task: VideoTask): JsonObject {
   const frames = framesOf(task)
   if (hasSeed !== true) refuseSeed(task)
   if (hasLastFrame !== true) refuseLastFrame(task)
-  if (needsPicture === true && frames === null) refuseWish('messages', 'needs a picture')
-  if (task.prompt === '' && needsText === true) refuseWish('messages', 'needs a text besides the picture')
+  if (needsPicture === true && frames === null) refuseOption('messages', 'needs a picture')
+  if (task.prompt === '' && needsText === true) refuseOption('messages', 'needs a text besides the picture')
   return withoutNulls({
     model: task.model,
     promptText: task.prompt === '' ? null : task.prompt,

@@ -2,7 +2,7 @@ import type { JsonObject } from '../shared/json.ts'
 import { createVideoClient } from './video-jobs/client.ts'
 import { readErrorDetail, objectField } from './video-jobs/errors.ts'
 import {
-  aspectRatioFor, commonAspectRatios, frameUrl, refuseLastFrame, refuseRatio, refuseWish, resolutionFor,
+  aspectRatioFor, commonAspectRatios, frameUrl, refuseLastFrame, refuseRatio, refuseOption, resolutionFor,
   sizeAmong, withoutNulls
 } from './video-jobs/fields.ts'
 import type { VideoChoices, VideoProvider, VideoTask } from './provider-video.ts'
@@ -60,8 +60,8 @@ export function createWanVideos (upstream: Upstream): VideoProvider {
 /** Up to 2.7, the name of a model says whether it makes videos of texts or of pictures. */
 function bodyOf (task: VideoTask): JsonObject {
   const { model, firstFrame } = task
-  if (firstFrame !== null && model.includes('-t2v')) refuseWish('messages', 'takes no pictures')
-  if (firstFrame === null && model.includes('-i2v')) refuseWish('messages', 'needs a picture')
+  if (firstFrame !== null && model.includes('-t2v')) refuseOption('messages', 'takes no pictures')
+  if (firstFrame === null && model.includes('-i2v')) refuseOption('messages', 'needs a picture')
   return { model, ...(isLegacy(model) ? legacyBody(task) : body(task)) }
 }
 

@@ -49,7 +49,7 @@ export interface PlanRequest<K extends Kind> {
 export interface Plan<C> {
   model: ModelConfig
   /** The deployments of the requested model, in the operator's order; at least one. */
-  asked: readonly C[]
+  requested: readonly C[]
   /** Those of each fallback in order, looked up on demand. */
   fallbacks (): Iterable<readonly C[]>
 }
@@ -70,18 +70,18 @@ export function planFor<K extends Kind> (
   const all = candidatesOf(resolved, kind, catalogue)
   const sellable = all.filter(({ price }) => price !== null)
   // If no model has a price, the quote rejects the request.
-  const asked = sellable.length > 0 ? sellable : all
-  if (asked.length === 0) throw GatewayError.modelNotFound(id)
+  const requested = sellable.length > 0 ? sellable : all
+  if (requested.length === 0) throw GatewayError.modelNotFound(id)
   const { model } = resolved
-  return { model, asked, fallbacks: () => fallbacksOf(request, model, asked, catalogue) }
+  return { model, requested, fallbacks: () => fallbacksOf(request, model, requested, catalogue) }
 }
 
 function * fallbacksOf<K extends Kind> (
   { kind, fallbacks, promptBound = 0, allowDearer = false, mayUse }: PlanRequest<K>,
-  model: ModelConfig, asked: readonly Candidate<ProviderOf<K>>[], catalogue: Catalogue
+  model: ModelConfig, requested: readonly Candidate<ProviderOf<K>>[], catalogue: Catalogue
 ): Generator<Candidate<ProviderOf<K>>[]> {
-  const prices = asked.map(({ price }) => price).filter(price => price !== null)
-  const maxFeeNano = Math.max(...asked.map(searchFeeNano))
+  const prices = requested.map(({ price }) => price).filter(price => price !== null)
+  const maxFeeNano = Math.max(...requested.map(searchFeeNano))
   const seen = new Set([model.id])
   for (const id of fallbacks ?? model.fallbacks ?? []) {
     const found = catalogue.resolve(id)
@@ -148,8 +148,8 @@ function serves<K extends Kind> (provider: Provider, kind: K): provider is Provi
 const does: Record<Kind, string> = { chat: 'is a chat model', image: 'makes images', video: 'makes videos' }
 const cannot: Record<Kind, string> = { chat: 'chat', image: 'make images', video: 'make videos' }
 
-function wrongKind (id: string, kind: Kind, asked: Kind): GatewayError {
-  return GatewayError.invalidRequest(`The model \`${id}\` ${does[kind]}; it cannot ${cannot[asked]}.`, { param: 'model' })
+function wrongKind (id: string, kind: Kind, requested: Kind): GatewayError {
+  return GatewayError.invalidRequest(`The model \`${id}\` ${does[kind]}; it cannot ${cannot[requested]}.`, { param: 'model' })
 }
 
 /**

@@ -139,9 +139,9 @@ async function callInTurn<C extends Candidate, Result> (
 ): Promise<Attempt<C, Result> | null> {
   const { search: { limits, signal }, schedule, next } = context
   try {
-    const answered = await callHedged(call, context)
-    if (answered === null) schedule.blocked(next, performance.now())
-    return answered
+    const responded = await callHedged(call, context)
+    if (responded === null) schedule.blocked(next, performance.now())
+    return responded
   } catch (error) {
     if (!(error instanceof UpstreamError) || error.kind === 'aborted' || signal.aborted) throw error
     const meaning = meaningOf(error, schedule.isFallback(next.candidate))
@@ -213,7 +213,7 @@ function failureOf<C extends Candidate> (
   const telling = mostTelling(state.failures)
   if (telling === undefined) {
     if (performance.now() >= deadline.dueMs) return GatewayError.deadlineExceeded(deadline.limitMs)
-    return unavailable(plan.asked.map(({ health }) => health))
+    return unavailable(plan.requested.map(({ health }) => health))
   }
   const hasWaited = schedule.hasWaited() || (clientRetries ?? 0) > 0
   return hasWaited && telling.details.retryAfterMs !== undefined ? afterWaiting(telling) : telling

@@ -6,7 +6,7 @@ import type { CostWatch } from './cost-watch.ts'
 import type { Settled } from './delivery.ts'
 import { GatewayError } from '../shared/errors.ts'
 
-interface RequestHoldsOptions {
+interface ReservationsOptions {
   ledger: Pick<Ledger, 'reserve'>
   /** Unique ids for holds. */
   newId: () => string
@@ -19,14 +19,14 @@ interface RequestHoldsOptions {
 /** How long a request may wait for money that is held for others. */
 export type Patience = Pick<Reservation, 'signal' | 'dueMs'>
 /** `fresh: false` for a charge that is looked up by the id of its hold; true by default. */
-type HoldOptions = Patience & Pick<Reservation, 'fresh'>
+type ReservationOptions = Patience & Pick<Reservation, 'fresh'>
 
 export type RequestReservations = (
-  payer: Payer, requestId: string, options?: HoldOptions
+  payer: Payer, requestId: string, options?: ReservationOptions
 ) => RequestReservation
 
 /** Creates the factory of the holds of requests. */
-export function createRequestReservations (options: RequestHoldsOptions): RequestReservations {
+export function createRequestReservations (options: ReservationsOptions): RequestReservations {
   let watched: Promise<void> | null = null
 
   /** Holds that are written together share one promise; it gets one handler. */
@@ -45,24 +45,24 @@ type MaxPrice = Pick<Quote<never>, 'maxNano'>
 const maxQuotes = 3
 const uncharged: Settled = { costNano: null, estimate: null }
 
-interface HoldContext extends RequestHoldsOptions { watch: (written: Promise<void>) => void }
+interface ReservationContext extends ReservationsOptions { watch: (written: Promise<void>) => void }
 
 /**
- * The money of one request. `cover` holds the most that the candidate about to be called may cost; `settle`
- * charges what it did cost; `end` releases what was not settled.
+ * The money of one request. `reserve` holds the most that the candidate about to be called may cost; `settle`
+ * charges what it did cost; `release` frees what was not settled.
  */
 export class RequestReservation {
-  readonly #context: HoldContext
+  readonly #context: ReservationContext
   readonly #payer: Payer
   readonly #requestId: string
-  readonly #options: HoldOptions
+  readonly #options: ReservationOptions
   #hold: Hold | null = null
   #model = ''
   /** What the request was charged; null: it was not settled. */
   #settled: Promise<Settled> | null = null
   #written: Promise<void> | null = null
 
-  constructor (context: HoldContext, payer: Payer, requestId: string, options: HoldOptions) {
+  constructor (context: ReservationContext, payer: Payer, requestId: string, options: ReservationOptions) {
     this.#context = context
     this.#payer = payer
     this.#requestId = requestId
@@ -84,8 +84,8 @@ export class RequestReservation {
   }
 
   /**
-   * Covers what `quote` returns. If that follows from the money of the account, which was spent meanwhile,
-   * covers what it returns now. Throws like `cover`, and what `quote` throws.
+   * Reserves what `quote` returns. If that follows from the money of the account, which was spent meanwhile,
+   * reserves what it returns now. Throws like `reserve`, and what `quote` throws.
    */
   async reserveQuoted<Priced extends MaxPrice> (
     model: string, quote: () => Promise<Priced>
@@ -187,7 +187,8 @@ export class RequestReservation {
 
 /**
  * Holds the money of a job, which outlives its request: until `expiresAt` (ms since 1970) if no job follows,
- * else until the job ends it, see `JobHolds`. Null for a job that is free. Throws like `RequestHold.cover`.
+ * else until the job ends it, see `JobHolds`. Null for a job that is free. Throws like
+ * `RequestReservation.reserve`.
  */
 export async function reserveForJob (
   ledger: Pick<Ledger, 'reserve' | 'forget'>, { key, chain }: Payer,

@@ -56,7 +56,7 @@ export class RetrySchedule<C extends Candidate> {
 
   constructor (options: ScheduleOptions<C>) {
     this.#options = options
-    this.#addAll(options.plan.asked, false)
+    this.#addAll(options.plan.requested, false)
   }
 
   /** The next candidate and the wait before it; null if none is left. */

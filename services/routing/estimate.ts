@@ -47,7 +47,7 @@ export function estimateModel (
   let maxCostNano = 0
   for (const price of prices) {
     const cost = (output: number, cachedRead: number) => tokenCostNano(
-      { prompt: request.promptTokens, completion: Math.ceil(output) * request.answers, cachedRead }, price)
+      { prompt: request.promptTokens, completion: Math.ceil(output) * request.replies, cachedRead }, price)
     estimatedNano = Math.max(estimatedNano, cost(outputTokens, cachedTokens))
     maxCostNano = Math.max(maxCostNano, cost(maxOutputTokens, 0))
   }

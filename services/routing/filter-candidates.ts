@@ -90,11 +90,11 @@ function consider (
   const usable = models.filter(({ model }) => mayUse(model.id))
   const rankOf = (model: string): number | null => ranks.get(model) ?? null
   if (candidates === null) return { considered: usable, unknown: [], rankOf }
-  const asked = ranksOf(candidates, usable)
+  const requested = ranksOf(candidates, usable)
   return {
-    considered: usable.filter(({ model }) => asked.has(model.id)),
-    unknown: [...new Set(candidates)].filter(name => !asked.has(name) && !usable.some(matching(name))),
-    rankOf: model => ranks.has(model) ? asked.get(model) ?? null : null
+    considered: usable.filter(({ model }) => requested.has(model.id)),
+    unknown: [...new Set(candidates)].filter(name => !requested.has(name) && !usable.some(matching(name))),
+    rankOf: model => ranks.has(model) ? requested.get(model) ?? null : null
   }
 }
 

@@ -27,22 +27,22 @@ export function splitByParameters<Estimate extends { id: string }> (
   unmetBy: UnmetByModel | null
 ): ByParameters<Estimate> {
   if (unmetBy === null) return { meeting: [...estimates], reserve: [], excluded: [] }
-  const asked = estimates.map(estimate => {
+  const requested = estimates.map(estimate => {
     const model = modelOf(estimate.id)
     const { dropped, refused } = model === undefined ? nothing : unmetBy(model)
     return { estimate, unmet: new Set([...dropped, ...refused]), isRefused: refused.length > 0 }
   })
-  const names = [...new Set(asked.flatMap(({ unmet }) => [...unmet]))]
+  const names = [...new Set(requested.flatMap(({ unmet }) => [...unmet]))]
     .toSorted((one, other) => importance(one) - importance(other) || (one < other ? -1 : 1))
   // An answer without a parameter is better than a refusal.
-  const answering = asked.filter(({ isRefused }) => !isRefused)
-  let meeting = answering.length > 0 ? answering : asked
+  const answering = requested.filter(({ isRefused }) => !isRefused)
+  let meeting = answering.length > 0 ? answering : requested
   for (const name of names) {
     const taking = meeting.filter(({ unmet }) => !unmet.has(name))
     if (taking.length > 0) meeting = taking
   }
   const kept = new Set(meeting)
-  const others = asked.filter(one => !kept.has(one))
+  const others = requested.filter(one => !kept.has(one))
   return {
     meeting: meeting.map(({ estimate }) => estimate),
     reserve: others.filter(({ isRefused }) => !isRefused).map(({ estimate }) => estimate),

@@ -25,13 +25,13 @@ export interface RequestFeatures {
   tools: number
   /** Whether the last message is a tool's result or calls a tool. */
   inToolLoop: boolean
-  hasAnswers: boolean
+  hasReplies: boolean
   wantsSchema: boolean
   wantsAudio: boolean
   wantsStream: boolean
   /** The client's limit on the tokens of one answer. */
   maxTokens: number | null
-  answers: number
+  replies: number
   /** How long a model should think; null: as usual. */
   effort: Effort | null
 }
@@ -57,19 +57,19 @@ export function extractFeatures (request: ChatCompletionRequest): RequestFeature
     files: 0,
     tools: tools.length + functions.length,
     inToolLoop: isToolStep(messages.at(-1)),
-    hasAnswers: false,
+    hasReplies: false,
     wantsSchema: request.response_format?.type === 'json_schema',
     wantsAudio: request.modalities?.includes('audio') ?? false,
     wantsStream: request.stream === true,
     maxTokens: outputLimitOf(request),
-    answers: request.n ?? 1,
+    replies: request.n ?? 1,
     effort: request.reasoning_effort ?? null
   }
   let tokens = found.tools > 0 ? textTokens(JSON.stringify([tools, functions])) : 0
   if (found.wantsSchema) tokens += textTokens(JSON.stringify(request.response_format))
   for (const message of messages) {
     if (message.role === 'assistant') {
-      found.hasAnswers = true
+      found.hasReplies = true
       found.earlierTokens = tokens
     }
     tokens += typicalTokens.message + messageTokens(message, found)
@@ -90,7 +90,7 @@ function messageTokens (
   const { role, content } = message
   if (role === 'user') found.turns++
   if (role === 'system' || role === 'developer') found.systemChars += messageText(content).length
-  let tokens = role === 'assistant' ? answerTokens(message) : 0
+  let tokens = role === 'assistant' ? replyTokens(message) : 0
   if (typeof content === 'string') return tokens + textTokens(content)
   for (const part of content ?? []) {
     if (part.type === 'text') tokens += textTokens(part.text)
@@ -110,7 +110,7 @@ function messageTokens (
 }
 
 /** The tokens of calls and of a refusal beside the content. */
-function answerTokens (
+function replyTokens (
   { tool_calls: calls = [], function_call: legacy, refusal }: Extract<ChatMessage, { role: 'assistant' }>
 ): number {
   let tokens = textTokens(refusal ?? '')

@@ -86,14 +86,14 @@ export function createRouter (
     const text = analyze(request.focus, request)
     const costQuality = routing.request.routing?.cost_quality ?? null
     const conversation = `${id} ${costQuality ?? ''} ${conversationId(routing.key, routing.request, routing.conversation)}`
-    const sticky = request.hasAnswers ? stickyModels.get(conversation) : undefined
+    const sticky = request.hasReplies ? stickyModels.get(conversation) : undefined
     const unmetBy = catalogue.unmetParameters(routing.request)
     const isAvailable: DeploymentStates['isAvailable'] = one => deployments.isAvailable(one, routing.key)
     const isServed = routing.isResponse === true ? () => true : catalogue.servesChat
     const states = { ...deployments, isAvailable }
     const context = { request, text, deployments: states, weights, unmetBy, isServed }
-    const asked = withList(routing)
-    const select = (given: typeof context) => filterCandidates(asked, policy, pool, given, sticky?.model)
+    const requested = withList(routing)
+    const select = (given: typeof context) => filterCandidates(requested, policy, pool, given, sticky?.model)
     const healthy = select(context)
     // When all that could serve it are failing, one of them may have recovered.
     const { possible, reserve, excluded } = healthy.possible.length > 0

@@ -1,7 +1,7 @@
 import type { ModelConfig } from '../config/catalogue/types.ts'
 import { fromUpstream } from '../http/upstream-errors.ts'
 import type {
-  JobTask, VideoChoices, VideoProvider, VideoSize, VideoTask, VideoWish
+  JobTask, VideoChoices, VideoProvider, VideoSize, VideoTask, VideoOptions
 } from '../providers/provider-video.ts'
 import type { Candidate, ProviderOf } from '../requests/candidates.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
@@ -15,12 +15,12 @@ type VideoCandidate = Pick<Candidate<ProviderOf<'video'>>, 'deployment'> & { pro
  * GatewayError 400 with the name of an option that none can state.
  */
 export function makeChoices<C extends VideoCandidate> (
-  wish: VideoWish, model: ModelConfig, candidates: readonly C[]
+  options: VideoOptions, model: ModelConfig, candidates: readonly C[]
 ): { task: JobTask, able: C[] } {
   let refusal: unknown
   for (const { provider: { videos }, deployment } of candidates) {
     try {
-      const task = complete(wish, model, videos.choices(deployment.model))
+      const task = complete(options, model, videos.choices(deployment.model))
       const able = candidates.filter(candidate => refusalOf(candidate, task, model) === null)
       if (able.length > 0) return { task, able }
       refusal ??= refusalOf(candidates[0], task, model)
@@ -32,15 +32,15 @@ export function makeChoices<C extends VideoCandidate> (
   throw refusal
 }
 
-function complete (wish: VideoWish, model: ModelConfig, usual: VideoChoices): JobTask {
-  const seconds = wish.seconds ?? secondsOf(model, usual)
+function complete (options: VideoOptions, model: ModelConfig, usual: VideoChoices): JobTask {
+  const seconds = options.seconds ?? secondsOf(model, usual)
   checkSeconds(seconds, model)
   return {
-    ...wish,
+    ...options,
     seconds,
-    size: wish.size ?? sizeOf(wish, model, usual),
-    audio: audioOf(wish, model, usual),
-    isSizeAsked: wish.size !== null
+    size: options.size ?? sizeOf(options, model, usual),
+    audio: audioOf(options, model, usual),
+    isSizeAsked: options.size !== null
   }
 }
 
@@ -52,7 +52,7 @@ function secondsOf ({ video }: ModelConfig, usual: VideoChoices): number {
 }
 
 /** The usual size, or one with as many pixels in the aspect ratio of the request. */
-function sizeOf ({ aspectRatio }: VideoWish, { id, video }: ModelConfig, usual: VideoChoices): VideoSize {
+function sizeOf ({ aspectRatio }: VideoOptions, { id, video }: ModelConfig, usual: VideoChoices): VideoSize {
   const sizes = video?.sizes ?? null
   const isUsual = sizes === null || sizes.includes(usual.size)
   const size = toVideoSize(video?.defaultSize ?? (isUsual ? usual.size : sizes[0] ?? usual.size))
@@ -74,7 +74,7 @@ function withRatio (size: VideoSize, aspectRatio: string): VideoSize {
   return { width: even(Math.sqrt(pixels * ratio)), height: even(Math.sqrt(pixels / ratio)) }
 }
 
-function audioOf ({ audio }: VideoWish, { id, video }: ModelConfig, { sound }: VideoChoices): boolean {
+function audioOf ({ audio }: VideoOptions, { id, video }: ModelConfig, { sound }: VideoChoices): boolean {
   if (sound === 'never' || video?.audio === false) {
     return audio === true ? refuseParam('video.audio', `The model \`${id}\` makes no sound.`) : false
   }

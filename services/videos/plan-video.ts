@@ -12,7 +12,7 @@ import { GatewayError } from '../shared/errors.ts'
 import { checkWebhookUrl, noJobForWebhook } from './webhooks/check-url.ts'
 import { makeChoices } from './make-choices.ts'
 import type { JobCandidate } from './job.ts'
-import { readWish } from './read-request.ts'
+import { readVideoOrder } from './read-request.ts'
 
 export interface VideoExchange
   extends Pick<Exchange<ChatCompletionRequest>, 'body' | 'payer' | 'mayUse' | 'record' | 'delivery' | 'signal'>, RetryOptions {
@@ -56,8 +56,8 @@ export function planVideo (
   if (webhook !== undefined && !isBackground) throw noJobForWebhook()
   const resolved = models.resolveVideos(body.model).find(({ model }) => mayUse(model.id))
   if (resolved === undefined) throw GatewayError.modelNotFound(body.model)
-  const { model, asked } = planFor({ kind: 'video', model: resolved.model.id, fallbacks: [], mayUse }, catalogue)
-  const { task, able } = makeChoices(readWish(body, model), model, asked)
+  const { model, requested } = planFor({ kind: 'video', model: resolved.model.id, fallbacks: [], mayUse }, catalogue)
+  const { task, able } = makeChoices(readVideoOrder(body, model), model, requested)
   setCandidate(record, able[0])
   return {
     payer,

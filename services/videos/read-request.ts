@@ -2,7 +2,7 @@ import type { ChatCompletionRequest } from '../../schemas/openai/chat-completion
 import type { ModelConfig, VideoAbilities } from '../config/catalogue/types.ts'
 import { detectMediaType } from '../media/file-types.ts'
 import { GatewayError } from '../shared/errors.ts'
-import type { VideoSize, VideoWish } from '../providers/provider-video.ts'
+import type { VideoSize, VideoOptions } from '../providers/provider-video.ts'
 import { unknownModel } from '../billing/video-price.ts'
 import { findPictureAddress, maxAddressLength } from './find-picture-address.ts'
 
@@ -14,7 +14,7 @@ const maxSide = 8192
  * Reads what video a chat request asks for: the text of its last user message, the pictures in it, and the
  * object `video`. Throws GatewayError 400 for what cannot be or what the model does not make.
  */
-export function readWish (request: ChatCompletionRequest, model: ModelConfig): VideoWish {
+export function readVideoOrder (request: ChatCompletionRequest, model: ModelConfig): VideoOptions {
   if (request.stream === true) {
     refuseParam('stream', `The model \`${model.id}\` makes videos, which cannot be streamed: leave \`stream\` out, or false. ` +
       'The request is held open until the video is ready.')
@@ -90,7 +90,7 @@ const paddingOf = (url: string): number => url.endsWith('==') ? 2 : url.endsWith
 
 function readOptions (
   { video, seed }: ChatCompletionRequest, model: ModelConfig
-): Pick<VideoWish, 'seconds' | 'size' | 'aspectRatio' | 'seed' | 'audio'> {
+): Pick<VideoOptions, 'seconds' | 'size' | 'aspectRatio' | 'seed' | 'audio'> {
   const abilities = model.video
   const seconds = video?.seconds ?? null
   const size = video?.size ?? null

@@ -26,8 +26,8 @@ export async function countPromptTokens (
 ): Promise<number> {
   refuseUnpriced(request)
   const { model } = request
-  const asked = isPolicy(model) ? [] : planFor({ kind: 'chat', model, mayUse }, catalogue).asked
-  for (const { provider, deployment } of asked) {
+  const requested = isPolicy(model) ? [] : planFor({ kind: 'chat', model, mayUse }, catalogue).requested
+  for (const { provider, deployment } of requested) {
     if (provider.countMessageTokens === undefined) continue
     try {
       const versionHeaders = versionHeadersOf(headers)

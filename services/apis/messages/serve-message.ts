@@ -29,13 +29,13 @@ export async function toChatCall (
   const { body, rawBody, requestId } = exchange
   refuseUnpriced(body)
   const chat = toChat(body)
-  const asked = askedOf(body)
+  const requested = askedOf(body)
   const inputTokens = body.stream === true ? await estimatePrompt(chat) : 0
   const encodeError: EncodeError = error => encodeNamedEvent('error', toMessagesError(error, requestId))
   const translator: Translator = {
-    whole: completion => toMessage(completion, asked),
+    whole: completion => toMessage(completion, requested),
     stream () {
-      const stream = new MessageStream({ ...asked, inputTokens })
+      const stream = new MessageStream({ ...requested, inputTokens })
       return {
         next: chunk => encodeMessageEvents(stream.take(chunk)),
         end: () => encodeMessageEvents(stream.end()),

@@ -25,7 +25,7 @@ export function createCachedResponses (maxBytes: number) {
     sizeCalculation: ({ bytes }) => bytes.byteLength + overheadBytes
   })
   return {
-    maxAnswerBytes: maxResponseBytes,
+    maxResponseBytes,
     get: (key: string): CachedResponse | undefined => responses.get(key),
     set (key: string, response: CachedResponse, ttlMs: number): void {
       if (response.bytes.byteLength <= maxResponseBytes) responses.set(key, response, { ttl: ttlMs })

@@ -37,7 +37,7 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
 
   async function send (call: ChatCall): Promise<Translation & { exchange: UpstreamResponse }> {
     const { body, dropped } = toMessagesRequest(call)
-    const exchange = await connection.send({
+    const response = await connection.send({
       method: 'POST',
       path: '/messages',
       headers: postHeaders,
@@ -45,8 +45,8 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
       signal: call.signal,
       awaits: awaitedBy(call.body)
     })
-    if (exchange.status !== 200) throw await readAnthropicError(exchange, apiKey)
-    return { body, dropped, exchange }
+    if (response.status !== 200) throw await readAnthropicError(response, apiKey)
+    return { body, dropped, exchange: response }
   }
 
   /** Sends a request; again with the limit that the server names, where it refuses one that no client set. */
@@ -61,15 +61,15 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
   }
 
   async function chat (call: ChatCall): Promise<ChatResponse> {
-    const { body, dropped, exchange } = await sendWithin(call)
+    const { body, dropped, exchange: upstream } = await sendWithin(call)
     const report = createReport(dropped)
     const counts = { ...noCounts, asksAnHour: cachesForAnHour(body) }
-    if (body.stream !== true) return await readWhole(exchange, report, counts)
-    if (!isEventStream(exchange)) {
-      toCompletion(await readObject(exchange), apiKey)
+    if (body.stream !== true) return await readWhole(upstream, report, counts)
+    if (!isEventStream(upstream)) {
+      toCompletion(await readObject(upstream), apiKey)
       throw notAStream()
     }
-    return { kind: 'chunks', chunks: readMessageStream(exchange, report, { secret: apiKey, counts }), report }
+    return { kind: 'chunks', chunks: readMessageStream(upstream, report, { secret: apiKey, counts }), report }
   }
 
   async function readWhole (

@@ -6,10 +6,10 @@ import type { UpstreamResponse } from '../upstream/response.ts'
 
 /** The error of an answer whose status is not 200; reads the body. `secret` never appears in its message. */
 export async function readAnthropicError (
-  exchange: UpstreamResponse, secret: string | null
+  response: UpstreamResponse, secret: string | null
 ): Promise<UpstreamError> {
-  const { status, headers } = exchange
-  const body = await readErrorBody(exchange)
+  const { status, headers } = response
+  const body = await readErrorBody(response)
   const error = isObject(body) ? body.error : null
   const shouldRetry = headers['x-should-retry'] === 'false' ? false : undefined
   return toError(error, { status, secret, retryAfterMs: retryAfterMsOf(headers), shouldRetry })

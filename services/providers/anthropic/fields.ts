@@ -24,11 +24,12 @@ const limits = { names: 32, length: 64 }
 
 /** Names of the request's fields that have no equivalent and are dropped. */
 export function droppedFields (request: ChatCompletionRequest): string[] {
-  const fields = Object.entries(request).filter(([name, value]) => !translated.has(name) && asks(name, value))
+  const fields = Object.entries(request)
+    .filter(([name, value]) => !translated.has(name) && isWanted(name, value))
   return fields.slice(0, limits.names).map(([name]) => name.replace(/[^\w.-]/g, '_').slice(0, limits.length))
 }
 
-function asks (name: string, value: unknown): boolean {
+function isWanted (name: string, value: unknown): boolean {
   if (value === undefined || value === null) return false
   if (ownMember(neutral, name)?.includes(value) === true) return false
   return !isObject(value) || Object.keys(value).length > 0

@@ -15,7 +15,7 @@ interface RelayOptions {
 
 /** Relays a message's events as they came, and reads the usage on the way; see `relayNamedEvents`. */
 export async function relayMessage (
-  exchange: UpstreamResponse, report: StreamReport, { secret, counts }: RelayOptions
+  response: UpstreamResponse, report: StreamReport, { secret, counts }: RelayOptions
 ): Promise<EventStream> {
   const chunks = new MessageChunks(report, counts)
   let hasBegun = false
@@ -28,5 +28,5 @@ export async function relayMessage (
     get hasBegun () { return hasBegun },
     get isDone () { return chunks.isDone }
   }
-  return await relayNamedEvents(exchange, reader)
+  return await relayNamedEvents(response, reader)
 }

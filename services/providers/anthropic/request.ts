@@ -12,12 +12,12 @@ import { isForced, readTools } from './tools.ts'
 import { anthropicTraitsOf, type AnthropicTraits } from './model-traits.ts'
 import type { MessagesRequest, TextBlock } from './wire.ts'
 
-type Asked = Pick<ChatCall, 'body' | 'model' | 'outputLimit' | 'maxOutput'>
+type Translated = Pick<ChatCall, 'body' | 'model' | 'outputLimit' | 'maxOutput'>
 
 export interface Translation { body: MessagesRequest, dropped: string[] }
 
 /** Translates a chat request. Throws UpstreamError (400, not sent) for what has no equivalent. */
-export function toMessagesRequest (call: Asked): Translation {
+export function toMessagesRequest (call: Translated): Translation {
   const { body: request, model } = call
   refuseUnsupportedFields(request)
   const traits = anthropicTraitsOf(model)
@@ -58,7 +58,7 @@ function removeThoughts (turns: MessagesRequest['messages']): void {
 }
 
 /** `max_tokens`: the client's limit, the one set by the balance, or the model's own, which caps both. */
-function limitOf ({ body, outputLimit, maxOutput }: Asked, traits: AnthropicTraits): number {
+function limitOf ({ body, outputLimit, maxOutput }: Translated, traits: AnthropicTraits): number {
   const wanted = effectiveLimit({ body, outputLimit })
   const most = maxOutput ?? null
   if (wanted === null) return most ?? traits.maxOutput

@@ -22,7 +22,7 @@ const defaultQuietMs = 15_000
 
 /** The chunks of a message, usage last. Throws UpstreamError for an error, or a malformed or cut stream. */
 export async function * readMessageStream (
-  exchange: UpstreamResponse, report: StreamReport, {
+  response: UpstreamResponse, report: StreamReport, {
     secret, counts, quietMs =
     defaultQuietMs
   }: StreamOptions
@@ -30,7 +30,7 @@ export async function * readMessageStream (
   const writer = new MessageChunks(report, counts)
   let spokenMs = performance.now()
   let pingBytes = 0
-  for await (const { events, piece } of batchesOf(exchange)) {
+  for await (const { events, piece } of batchesOf(response)) {
     let isPing = true
     for (const event of events) {
       const body = parseEvent(event)
@@ -41,7 +41,7 @@ export async function * readMessageStream (
         spokenMs = performance.now()
         yield chunk
       }
-      if (writer.isDone) return exchange.finish()
+      if (writer.isDone) return response.finish()
     }
     pingBytes = isPing ? pingBytes + piece.length : 0
     if (pingBytes > maxPingBytes) throw broken('The provider sent nothing but pings.')

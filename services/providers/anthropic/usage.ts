@@ -11,7 +11,7 @@ export interface Counts {
   /** Those of `cacheWrite` that are kept for an hour. */
   cacheWrite1h: number
   /** Whether the request asks for an hour alone; see `cachesForAnHour`. */
-  asksAnHour: boolean
+  keepsAnHour: boolean
   output: number
   /** Null: not reported. */
   thinking: number | null
@@ -24,7 +24,7 @@ export const noCounts: Counts = {
   cacheRead: 0,
   cacheWrite: 0,
   cacheWrite1h: 0,
-  asksAnHour: false,
+  keepsAnHour: false,
   output: 0,
   thinking: null,
   searches: null
@@ -42,12 +42,12 @@ export function updateCounts (counts: Counts, usage: unknown): Counts {
   if (!isObject(usage)) return counts
   const written = isObject(usage.cache_creation) ? usage.cache_creation : {}
   if (!areCounts(usage, charged) || !areCounts(written, lifetimes)) {
-    return { ...noCounts, asksAnHour: counts.asksAnHour }
+    return { ...noCounts, keepsAnHour: counts.keepsAnHour }
   }
   const serverTools = isObject(usage.server_tool_use) ? usage.server_tool_use : {}
   const details = isObject(usage.output_tokens_details) ? usage.output_tokens_details : {}
   const cacheWrite = tokenCount(usage.cache_creation_input_tokens) ?? counts.cacheWrite
-  const isForAnHour = counts.asksAnHour && counts.cacheWrite1h === counts.cacheWrite
+  const isForAnHour = counts.keepsAnHour && counts.cacheWrite1h === counts.cacheWrite
   const forMinutes = tokenCount(written.ephemeral_5m_input_tokens) ?? 0
   const untold = isForAnHour ? Math.max(0, cacheWrite - counts.cacheWrite - forMinutes) : 0
   return {
@@ -55,7 +55,7 @@ export function updateCounts (counts: Counts, usage: unknown): Counts {
     cacheRead: tokenCount(usage.cache_read_input_tokens) ?? counts.cacheRead,
     cacheWrite,
     cacheWrite1h: tokenCount(written.ephemeral_1h_input_tokens) ?? counts.cacheWrite1h + untold,
-    asksAnHour: counts.asksAnHour,
+    keepsAnHour: counts.keepsAnHour,
     output: tokenCount(usage.output_tokens) ?? counts.output,
     thinking: tokenCount(details.thinking_tokens) ?? counts.thinking,
     searches: greater(counts.searches, tokenCount(serverTools.web_search_requests))

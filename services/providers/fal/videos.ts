@@ -3,8 +3,8 @@ import type { JsonObject } from '../../shared/json.ts'
 import { createVideoClient, type VideoClient } from '../video-jobs/client.ts'
 import { readErrorDetail, objectField } from '../video-jobs/errors.ts'
 import {
-  aspectRatioFor, frameUrl, refuseLastFrame, refuseRatio, refuseSeed, refuseWish, resolutionFor, secondsAmong,
-  shapeOf, withoutNulls
+  aspectRatioFor, frameUrl, refuseLastFrame, refuseOption, refuseRatio, refuseSeed, resolutionFor,
+  secondsAmong, shapeOf, withoutNulls
 } from '../video-jobs/fields.ts'
 import type { VideoProvider, VideoTask } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
@@ -60,10 +60,10 @@ function bodyOf (task: VideoTask): JsonObject {
   const model = fieldsOf(task.model)
   const [first, last] = model.frames
   const pictures = [task.firstFrame, task.lastFrame].filter(frame => frame !== null).length
-  if (first === undefined && pictures > 0) refuseWish('messages', 'takes no picture')
+  if (first === undefined && pictures > 0) refuseOption('messages', 'takes no picture')
   if (last === undefined) refuseLastFrame(task)
-  if (pictures < model.needs) refuseWish('messages', model.needs === 1 ? 'needs a picture' : 'needs a first and a last frame')
-  if (model.needsText && task.prompt === '') refuseWish('messages', 'needs a text')
+  if (pictures < model.needs) refuseOption('messages', model.needs === 1 ? 'needs a picture' : 'needs a first and a last frame')
+  if (model.needsText && task.prompt === '') refuseOption('messages', 'needs a text')
   if (!model.seed) refuseSeed(task)
   const resolution = resolutionFor(task, model.fixed === null ? model.resolutions : [model.fixed])
   return withoutNulls({

@@ -29,10 +29,10 @@ export function geminiErrorIn (
 
 /** The error of an answer whose status is not 200; reads the body. `secret` never appears in its message. */
 export async function readGeminiError (
-  exchange: UpstreamResponse, secret: string | null
+  response: UpstreamResponse, secret: string | null
 ): Promise<UpstreamError> {
-  const { status, headers } = exchange
-  const error = geminiErrorIn(await readErrorBody(exchange), status, secret) ??
+  const { status, headers } = response
+  const error = geminiErrorIn(await readErrorBody(response), status, secret) ??
     new UpstreamError(kindOf(status, null, []), 'yes', saysNothing(status))
   const retryAfterMs = error.details.retryAfterMs ?? retryAfterMsOf(headers)
   return new UpstreamError(error.kind, 'yes', error.message, { ...error.details, status, retryAfterMs })

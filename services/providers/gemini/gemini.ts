@@ -22,9 +22,9 @@ export function createGemini ({ apiKey, headers, connection, download }: Upstrea
   const postHeaders = { ...ownHeaders, 'content-type': 'application/json', accept: '*/*' }
 
   async function send (request: UpstreamRequest): Promise<UpstreamResponse> {
-    const exchange = await connection.send(request)
-    if (exchange.status !== 200) throw await readGeminiError(exchange, apiKey)
-    return exchange
+    const response = await connection.send(request)
+    if (response.status !== 200) throw await readGeminiError(response, apiKey)
+    return response
   }
 
   const get = (path: string, signal: AbortSignal): Promise<UpstreamResponse> =>
@@ -45,15 +45,15 @@ export function createGemini ({ apiKey, headers, connection, download }: Upstrea
     const isLegacy = request.functions !== undefined && request.tools === undefined
     const report = createReport(dropped)
     if (request.stream === true) {
-      const exchange = await post(`/${pathOf(model)}:streamGenerateContent?alt=sse`, call, body)
-      if (!isEventStream(exchange)) {
-        await objectIn(exchange, apiKey)
+      const upstream = await post(`/${pathOf(model)}:streamGenerateContent?alt=sse`, call, body)
+      if (!isEventStream(upstream)) {
+        await objectIn(upstream, apiKey)
         throw notAStream()
       }
-      const serviceTier = serviceTierIn(exchange)
+      const serviceTier = serviceTierIn(upstream)
       report.serviceTier = serviceTier
       const options = { model, isLegacy, serviceTier, secret: apiKey }
-      return { kind: 'chunks', chunks: readChunks(exchange, report, options), report }
+      return { kind: 'chunks', chunks: readChunks(upstream, report, options), report }
     }
     const exchange = await post(`/${pathOf(model)}:generateContent`, call, body)
     const serviceTier = serviceTierIn(exchange)
@@ -104,9 +104,9 @@ function namesIn ({ models }: JsonObject): string[] {
 }
 
 /** The body as one object. Throws UpstreamError, also for an error in a body with status 200. */
-async function objectIn (exchange: UpstreamResponse, secret: string | null): Promise<JsonObject> {
-  const value = await parseResponse(await readText(exchange))
-  const failure = geminiErrorIn(value, exchange.status, secret)
+async function objectIn (response: UpstreamResponse, secret: string | null): Promise<JsonObject> {
+  const value = await parseResponse(await readText(response))
+  const failure = geminiErrorIn(value, response.status, secret)
   if (failure !== null) throw failure
   return objectOf(value)
 }

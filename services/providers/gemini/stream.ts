@@ -21,11 +21,11 @@ const maxCommentBytes = 256 * 1024
  * ends before its candidates.
  */
 export async function * readChunks (
-  exchange: UpstreamResponse, report: StreamReport, options: ResponseOptions & { secret: string | null }
+  upstream: UpstreamResponse, report: StreamReport, options: ResponseOptions & { secret: string | null }
 ): AsyncGenerator<ChatCompletionChunk, void, undefined> {
   const maker = new ResponseChunks(options)
-  for await (const response of responsesIn(exchange)) {
-    const failure = geminiErrorIn(response, exchange.status, options.secret)
+  for await (const response of responsesIn(upstream)) {
+    const failure = geminiErrorIn(response, upstream.status, options.secret)
     if (failure !== null) throw failure
     const chunks = maker.chunks(response)
     for (const chunk of chunks) recordChunk(report, chunk)
@@ -40,9 +40,9 @@ export async function * readChunks (
 }
 
 /** The responses; each event holds a whole one. */
-async function * responsesIn (exchange: UpstreamResponse): AsyncGenerator<JsonObject, void, undefined> {
+async function * responsesIn (response: UpstreamResponse): AsyncGenerator<JsonObject, void, undefined> {
   let commentBytes = 0
-  for await (const { events, piece } of batchesOf(exchange)) {
+  for await (const { events, piece } of batchesOf(response)) {
     commentBytes = events.length > 0 ? 0 : commentBytes + piece.length
     if (commentBytes > maxCommentBytes) throw badReply('The provider sent only comments.')
     for (const event of events) yield parsed(event)

@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../../shared/json.ts'
 import { createVideoClient, type VideoClient } from '../video-jobs/client.ts'
 import { readErrorDetail, objectField, textOrNull, type ProviderErrorDetail } from '../video-jobs/errors.ts'
 import {
-  aspectRatioFor, withoutNulls, frameBytes, refuseWish, resolutionFor, secondsAmong
+  aspectRatioFor, withoutNulls, frameBytes, refuseOption, resolutionFor, secondsAmong
 } from '../video-jobs/fields.ts'
 import type { FrameImage, VideoFile, VideoProvider, VideoTask } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
@@ -75,7 +75,7 @@ export function createVeoVideos (upstream: Upstream): VideoProvider {
 function lengthOf (task: VideoTask): number {
   const seconds = secondsAmong(task, [4, 6, 8])
   if (seconds === 8 || resolutionFor(task, resolutions) === '720p') return seconds
-  return refuseWish('video.seconds', 'makes videos of more than 720p in 8 seconds only')
+  return refuseOption('video.seconds', 'makes videos of more than 720p in 8 seconds only')
 }
 
 function imageOf (picture: FrameImage | null) {

@@ -31,7 +31,7 @@ export function createJsonClient (
   async function send (
     method: 'GET' | 'POST' | 'PUT', path: string, signal: AbortSignal, body?: JsonObject, more?: Headers
   ): Promise<UpstreamResponse> {
-    const exchange = await connection.send({
+    const response = await connection.send({
       method,
       path,
       headers: { accept: 'application/json', ...(body && { 'content-type': 'application/json' }), ...own, ...more },
@@ -40,9 +40,9 @@ export function createJsonClient (
       // An image's first byte may arrive when the image is finished; the state of a job is known at once.
       ...(method === 'POST' ? { awaits: 'whole' } : {})
     })
-    if (exchange.status >= 200 && exchange.status <= 299) return exchange
-    const errorBody = redacted(await readErrorBody(exchange), apiKey)
-    throw refine(upstreamErrorFrom(exchange, errorBody, apiKey), errorBody)
+    if (response.status >= 200 && response.status <= 299) return response
+    const errorBody = redacted(await readErrorBody(response), apiKey)
+    throw refine(upstreamErrorFrom(response, errorBody, apiKey), errorBody)
   }
 
   return {
@@ -53,8 +53,8 @@ export function createJsonClient (
       return await readObject(await send('POST', path, signal, body, more), maxResponseBytes)
     },
     async put (path: string, signal: AbortSignal): Promise<void> {
-      const exchange = await send('PUT', path, signal)
-      exchange.cancel()
+      const upstream = await send('PUT', path, signal)
+      upstream.cancel()
     }
   }
 }

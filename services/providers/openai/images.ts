@@ -37,14 +37,14 @@ export function isGptImage (model: string): boolean {
 function bodyOf (
   { model, request, size, quality }: ImageCall, count: number, dialect: ImageDialect
 ): JsonObject {
-  const asksForBytes = dialect.bytesFormat !== null && !isGptImage(model)
+  const wantsBytes = dialect.bytesFormat !== null && !isGptImage(model)
   return {
     model,
     prompt: request.prompt,
     n: count,
     ...sizeFields(size, dialect),
     ...(quality === null ? { quality: undefined } : {}),
-    ...(asksForBytes ? { response_format: dialect.bytesFormat } : {})
+    ...(wantsBytes ? { response_format: dialect.bytesFormat } : {})
   }
 }
 

@@ -71,14 +71,14 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
   const { learnLimits, limitsOf, send } = createSender({ apiKey, headers: postHeaders, connection, dialect })
 
   async function post<Body, Chunk> (path: string, call: TextCall): Promise<ProviderResponse<Body, Chunk>> {
-    const { exchange, dropped, hideUsage, isUnlimited } = await send(path, call)
+    const { exchange: upstream, dropped, hideUsage, isUnlimited } = await send(path, call)
     const report = createReport(dropped)
     const fallback = fallbackHead(call)
     const form = { dialect, secret: apiKey, hideUsage, fallback, choices: choicesOf(call.body) }
     const isStream = call.body.stream === true
     const response = isStream
-      ? await relayStream(exchange, report, { ...form, guard: guardOf(call, dialect, isUnlimited) })
-      : await exchange.read(maxResponseBytes)
+      ? await relayStream(upstream, report, { ...form, guard: guardOf(call, dialect, isUnlimited) })
+      : await upstream.read(maxResponseBytes)
     if (!(response instanceof Uint8Array)) return { kind: 'bytes', events: response, report }
     // A string, because Node.js writes head and body in one packet only if the body is one.
     const text = await toText(response)

@@ -17,7 +17,7 @@ export interface RequestRules {
   /** Where it takes the name of a conversation, by which its cache of prompts is found; null: nowhere. */
   conversation: { field: string } | { header: string } | null
   /** The most answers of one request; null: as many as it asks for. */
-  maxAnswers: number | null
+  maxChoices: number | null
   /** Whether answers can be constrained to a JSON schema; if not, a schema is an instruction. */
   takesSchemas: boolean
   /** Rules of some of its models; the first row that matches the model's name counts. */
@@ -58,7 +58,7 @@ const none: RequestRules = {
   efforts: {},
   history: null,
   conversation: null,
-  maxAnswers: null,
+  maxChoices: null,
   takesSchemas: true,
   models: []
 }
@@ -167,7 +167,7 @@ export const requestRules = {
     sources: ['groq-sdk@1.6.0 resources/chat/completions.d.ts', 'console.groq.com/docs, OpenAI compatibility'],
     drop: ['logprobs', 'top_logprobs', 'logit_bias', ...ownServiceBut('service_tier')],
     values: { service_tier: { default: 'on_demand' } },
-    maxAnswers: 1,
+    maxChoices: 1,
     // An answer sent back with `reasoning_content` is refused: AstrBotDevs/AstrBot#5946.
     history: { thoughts: 'reasoning', members: { assistant: ['name', 'reasoning', 'tool_calls', 'function_call'] } },
     models: groqModels

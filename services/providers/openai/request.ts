@@ -50,7 +50,7 @@ export function unmetParameters (
   const edits = new Map<string, unknown>()
   const dropped = [...drop({ ...request }, rules.drop, edits), ...fieldEdits(request, model, rules, edits)]
   if (!rules.takesSchemas && request.response_format?.type === 'json_schema') dropped.push('response_format')
-  return { dropped, refused: (request.n ?? 1) > (rules.maxAnswers ?? Infinity) ? ['n'] : [] }
+  return { dropped, refused: (request.n ?? 1) > (rules.maxChoices ?? Infinity) ? ['n'] : [] }
 }
 
 /** Names the conversation as the upstream does, unless the client has done so. */
@@ -153,13 +153,13 @@ function editEffort (
   const isForced = forced !== undefined && forcesTool(fields.tool_choice)
   const members = isForced ? forced : typeof effort === 'string' ? efforts[effort] : undefined
   if (members === undefined || edits.has('reasoning_effort')) return []
-  const isAsked = typeof effort === 'string'
-  if (isAsked) edits.set('reasoning_effort', undefined)
+  const isRequested = typeof effort === 'string'
+  if (isRequested) edits.set('reasoning_effort', undefined)
   for (const [name, value] of Object.entries(members)) {
     if (name === 'reasoning_effort' || fields[name] === undefined) edits.set(name, value)
   }
   const isLost = isForced ? effort !== 'none' : Object.keys(members).length === 0
-  return isAsked && isLost ? ['reasoning_effort'] : []
+  return isRequested && isLost ? ['reasoning_effort'] : []
 }
 
 function forcesTool (choice: unknown): boolean {

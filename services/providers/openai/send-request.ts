@@ -50,9 +50,9 @@ export function createSender ({ apiKey, headers, connection, dialect }: SenderOp
     const body = call.rawBody.with(edits)
     const { body: request, signal } = call
     const awaits = awaitedBy(request)
-    const exchange = await connection.send({ method: 'POST', path, headers: headersFor(call), body, signal, awaits })
-    if (exchange.status !== 200) throw await readUpstreamError(exchange, apiKey)
-    return { exchange, dropped, hideUsage }
+    const response = await connection.send({ method: 'POST', path, headers: headersFor(call), body, signal, awaits })
+    if (response.status !== 200) throw await readUpstreamError(response, apiKey)
+    return { exchange: response, dropped, hideUsage }
   }
 
   /** Sends a request; again, with one name of the output limit, where a server refuses two. */

@@ -107,7 +107,7 @@ export class StreamEditor {
   }
 
   #end ({ isUnderstood }: ReadEvent): Buffer[] {
-    if (!this.repair.hasAnswer) return this.#fail(badReply('The provider\'s stream has no answer.'))
+    if (!this.repair.hasOutput) return this.#fail(badReply('The provider\'s stream has no answer.'))
     // Some servers send no finish reason; but a line that was not understood may say what is missing.
     if (!isUnderstood && !this.repair.isComplete) {
       return this.#fail(badReply('The provider\'s stream ended without a finish reason, after a line that is no event.'))

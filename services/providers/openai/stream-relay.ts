@@ -93,8 +93,8 @@ export class StreamRelay {
   }
 
   /** Ends the call, and the stream as a server does that has reached its limit. */
-  async close (exchange: UpstreamResponse): Promise<void> {
-    exchange.cancel()
+  async close (response: UpstreamResponse): Promise<void> {
+    response.cancel()
     const report = this.#report
     report.isCut = true
     for (let index = 0; index < this.#form.choices; index++) {
@@ -120,7 +120,7 @@ export class StreamRelay {
     const { repair } = this.#editor
     if (!repair.isComplete) {
       this.#passAll(repair.flush())
-      return this.#fail(repair.hasAnswer
+      return this.#fail(repair.hasOutput
         ? 'The provider\'s stream ended before it was complete.'
         : 'The provider\'s stream has no answer.')
     }

@@ -53,7 +53,7 @@ export class StreamRepair {
   }
 
   /** Whether an answer has come: text, or the end of a choice. */
-  get hasAnswer (): boolean {
+  get hasOutput (): boolean {
     return this.#hasText || this.#held !== null || this.#choices.values().some(({ isFinished }) => isFinished)
   }
 

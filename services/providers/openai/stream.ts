@@ -14,9 +14,9 @@ const openingBrace = 0x7b
  * completed it; else it throws UpstreamError.
  */
 export async function relayStream (
-  exchange: UpstreamResponse, report: StreamReport, options: RelayOptions
+  response: UpstreamResponse, report: StreamReport, options: RelayOptions
 ): Promise<EventStream | Buffer> {
-  const chunks = exchange[Symbol.asyncIterator]()
+  const chunks = response[Symbol.asyncIterator]()
   const relay = new StreamRelay(report, options)
 
   async function read (): Promise<void> {
@@ -27,7 +27,7 @@ export async function relayStream (
     } catch (error) {
       relay.breakOff(error)
     }
-    if (relay.isDone) exchange.finish()
+    if (relay.isDone) response.finish()
   }
 
   async function next (): Promise<IteratorResult<Buffer, undefined>> {
@@ -35,35 +35,35 @@ export async function relayStream (
       const value = relay.take()
       if (value !== undefined) return { done: false, value }
       if (relay.failure !== null) {
-        exchange.cancel()
+        response.cancel()
         throw relay.failure
       }
       if (relay.isDone) return { done: true, value }
-      if (relay.isCut) await relay.close(exchange)
+      if (relay.isCut) await relay.close(response)
       else await read()
     }
   }
 
   const first = await firstBytes(chunks)
-  if (first[0] === openingBrace) return Buffer.concat([first, await exchange.read(maxResponseBytes)])
-  if (!isEventStream(exchange) && !looksLikeEvents(first.toString('latin1', 0, 6))) {
-    exchange.cancel()
+  if (first[0] === openingBrace) return Buffer.concat([first, await response.read(maxResponseBytes)])
+  if (!isEventStream(response) && !looksLikeEvents(first.toString('latin1', 0, 6))) {
+    response.cancel()
     throw notAStream()
   }
   relay.push(first)
   while (!relay.hasPieces && !relay.isDone && !relay.isCut && relay.failure === null) await read()
   if (!relay.hasPieces && relay.failure !== null) {
-    exchange.cancel()
+    response.cancel()
     throw relay.failure
   }
   const iterator = {
     next,
     async return () {
-      if (!relay.isDone) exchange.cancel()
+      if (!relay.isDone) response.cancel()
       return { done: true as const, value: undefined }
     }
   }
-  return { [Symbol.asyncIterator]: () => iterator, pipeTo: sink => pipe(exchange, relay, sink) }
+  return { [Symbol.asyncIterator]: () => iterator, pipeTo: sink => pipe(response, relay, sink) }
 }
 
 const byteOrderMark = new Set([0xef, 0xbb, 0xbf])
@@ -83,35 +83,35 @@ async function firstBytes (chunks: AsyncIterator<Buffer>): Promise<Buffer> {
 }
 
 /** Writes the rest of a stream to a sink without a promise per piece. */
-async function pipe (exchange: UpstreamResponse, relay: StreamRelay, sink: EventSink): Promise<void> {
+async function pipe (response: UpstreamResponse, relay: StreamRelay, sink: EventSink): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
 
   function endIfOver (): void {
     if (relay.failure !== null) {
       reject(relay.failure)
-      exchange.cancel()
+      response.cancel()
     } else if (relay.isDone) {
       resolve()
-      if (!relay.isCut) exchange.finish()
-    } else if (relay.isCut) relay.close(exchange).then(endIfOver, leave)
+      if (!relay.isCut) response.finish()
+    } else if (relay.isCut) relay.close(response).then(endIfOver, leave)
   }
 
   function leave (error: unknown): void {
     reject(error)
-    exchange.cancel()
+    response.cancel()
   }
 
   relay.writeTo(sink)
   endIfOver()
   if (relay.failure === null && !relay.isDone && !relay.isCut) {
     if (!relay.isFree) await sink.drained().catch(leave)
-    exchange.pipeTo({
+    response.pipeTo({
       chunk (bytes) {
         if (relay.isCut) return true
         relay.isFree = true
         relay.push(bytes)
         endIfOver()
-        if (!relay.isFree) sink.drained().then(() => exchange.resume(), leave)
+        if (!relay.isFree) sink.drained().then(() => response.resume(), leave)
         return relay.isFree
       },
       end () {

@@ -83,10 +83,10 @@ export function headOf ({ id, created, model }: JsonObject, fallback: TextHead):
  * `fallback`: the head of an answer that has none; `asked`: how many choices the client asked for.
  */
 export function repairResponse (
-  body: JsonObject, dialect: Dialect, fallback: TextHead, asked: number
+  body: JsonObject, dialect: Dialect, fallback: TextHead, requested: number
 ): JsonObject {
   const isLegacy = fallback.object === 'text_completion'
-  const given = choicesIn(body, asked)
+  const given = choicesIn(body, requested)
   const choices = given.map((choice, at) => {
     const index = Number.isInteger(choice.index) ? choice.index : at
     return isLegacy ? repairText(choice, index, dialect) : repairChoice(choice, index, dialect)
@@ -255,8 +255,8 @@ export function wholeUsage (usage: unknown): JsonObject | undefined {
 export const maxChoices = 128
 
 /** The choices of an answer or chunk: objects, and not more than a client can have asked for. */
-export function choicesIn ({ choices }: JsonObject, asked: number): JsonObject[] {
+export function choicesIn ({ choices }: JsonObject, requested: number): JsonObject[] {
   if (!Array.isArray(choices)) return []
-  const most = Math.max(asked, maxChoices)
+  const most = Math.max(requested, maxChoices)
   return choices.slice(0, most).filter(isObject)
 }

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../shared/json.ts'
 import { createVideoClient, type VideoClient } from '../video-jobs/client.ts'
 import { readErrorDetail, objectField } from '../video-jobs/errors.ts'
 import { usualChoices } from '../video-jobs/choices.ts'
-import { withoutNulls, frameUrl, formatVideoSize, refuseLastFrame, refuseWish } from '../video-jobs/fields.ts'
+import { withoutNulls, frameUrl, formatVideoSize, refuseLastFrame, refuseOption } from '../video-jobs/fields.ts'
 import type { VideoChoices, VideoProvider, VideoTask } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
 import { createVideoProvider, type JobStatus } from '../video-jobs/dialect.ts'
@@ -25,7 +25,7 @@ const openai: OpenAIVideos = {
   choices: () => ({ seconds: 4, size: '1280x720', sound: 'always' }),
   body (task) {
     refuseLastFrame(task)
-    if (task.prompt === '') refuseWish('messages', 'needs a text')
+    if (task.prompt === '') refuseOption('messages', 'needs a text')
     return withoutNulls({
       model: task.model,
       prompt: task.prompt,

@@ -22,12 +22,12 @@ import { delay } from './delay.ts'
  */
 export function createSandboxChat ({ pieceMs = 8 } = {}): ChatApi {
   return {
-    chat: call => answer(call, pieceMs),
+    chat: call => respond(call, pieceMs),
     models: async () => ['sandbox-chat', 'sandbox-image', 'sandbox-video']
   }
 }
 
-async function answer (call: ChatCall, pieceMs: number): Promise<ChatResponse> {
+async function respond (call: ChatCall, pieceMs: number): Promise<ChatResponse> {
   const { model, signal } = call
   const limit = effectiveLimit(call)
   const request = limit === null ? call.body : { ...call.body, max_completion_tokens: limit }

@@ -28,10 +28,10 @@ function match (tool: DeclaredTool, textWords: ReadonlySet<string>, text: string
   const described = specificWords(tool.description)
     .filter(word => textWords.has(word) && !name.includes(word))
   const words = [...inName, ...described]
-  const isAsked = (inName.length > 0 && inName.length * 2 >= name.length) || words.length >= 2
+  const isRequested = (inName.length > 0 && inName.length * 2 >= name.length) || words.length >= 2
   // A fully matched name outweighs a partial match of a longer one.
   const score = inName.length / Math.max(1, name.length) + inName.length + described.length / 2
-  return { tool, words, score: isAsked ? score : 0 }
+  return { tool, words, score: isRequested ? score : 0 }
 }
 
 const genericWords = new Set(`

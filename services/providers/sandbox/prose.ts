@@ -7,7 +7,7 @@ export function prose (context: ChatContext, variant: number): string {
   const pick = picker(variant)
   const sentences = toolResults.length > 0
     ? [pick(reports), ...toolResults.slice(0, 5).map(reportOf), pick(checks)]
-    : answerTo(context.readText, pick)
+    : replyTo(context.readText, pick)
   return [...sentences, ...contextOf(context), pick(notices), pick(closings)].join(' ')
 }
 
@@ -29,7 +29,7 @@ function picker (variant: number): Pick {
   }
 }
 
-function answerTo (text: string, pick: Pick): string[] {
+function replyTo (text: string, pick: Pick): string[] {
   const quote = quoteOf(text, 90)
   const topics = topicWords(text).slice(0, 3).map(word => `“${word}”`)
   const values: Record<string, string> = { quote, topic: topics[0] ?? '', topics: joinList(topics) }

@@ -35,7 +35,7 @@ export class UpstreamCall implements UpstreamResponse, Dispatcher.DispatchHandle
   readonly #awaits: Awaited | undefined
   readonly #signal: AbortSignal
   readonly #totalDueMs: number
-  #headResolvers: { resolve: (exchange: UpstreamResponse) => void, reject: (error: unknown) => void }
+  #headResolvers: { resolve: (response: UpstreamResponse) => void, reject: (error: unknown) => void }
   #controller: Dispatcher.DispatchController | undefined
   #chunks: Buffer[] = []
   #queuedBytes = 0

@@ -12,11 +12,11 @@ const maxErrorBytes = 256 * 1024
 const longBytes = 1024 * 1024
 
 /**
- * The body of an answer as text, for `parseAnswer`. Throws UpstreamError, also for JSON of more values than
- * may be parsed at once.
+ * The body of a response as text, for `parseResponse`. Throws UpstreamError, also for JSON of more
+ * values than may be parsed at once.
  */
-export async function readText (exchange: UpstreamResponse, limitBytes = maxResponseBytes): Promise<string> {
-  return await toText(await exchange.read(limitBytes))
+export async function readText (response: UpstreamResponse, limitBytes = maxResponseBytes): Promise<string> {
+  return await toText(await response.read(limitBytes))
 }
 
 /** Does the same for bytes that were read. */
@@ -32,9 +32,9 @@ export async function toText (bytes: Buffer): Promise<string> {
 
 /** The body of an answer as one object. Throws UpstreamError. */
 export async function readObject (
-  exchange: UpstreamResponse, limitBytes = maxResponseBytes
+  response: UpstreamResponse, limitBytes = maxResponseBytes
 ): Promise<JsonObject> {
-  return objectOf(await parseResponse(await readText(exchange, limitBytes)))
+  return objectOf(await parseResponse(await readText(response, limitBytes)))
 }
 
 /**
@@ -98,9 +98,9 @@ export function objectOf (value: unknown): JsonObject {
 }
 
 /** The JSON body of an error answer; null when it is not JSON or cannot be read. */
-export async function readErrorBody (exchange: UpstreamResponse): Promise<unknown> {
+export async function readErrorBody (response: UpstreamResponse): Promise<unknown> {
   try {
-    return await parseResponse(await readText(exchange, maxErrorBytes))
+    return await parseResponse(await readText(response, maxErrorBytes))
   } catch {
     return null
   }

@@ -29,22 +29,22 @@ export function shapeOf ({ aspectRatio, size }: VideoTask, ratios: readonly stri
   const wanted = aspectRatio ?? formatVideoSize({ size }, ':')
   const found = nearest(ratios, quotient(wanted), quotient)
   if (found !== null && isAbout(quotient(found), quotient(wanted), tolerance.ratio)) return found
-  return refuseWish(aspectRatio === null ? 'video.size' : 'video.aspect_ratio', `makes ${ratios.join(', ')}`)
+  return refuseOption(aspectRatio === null ? 'video.size' : 'video.aspect_ratio', `makes ${ratios.join(', ')}`)
 }
 
 /** For models whose video has the shape of its first frame. Throws UpstreamError if another was asked for. */
 export function refuseRatio ({ aspectRatio }: VideoTask, why = 'takes the aspect ratio from the first frame'): null {
-  return aspectRatio === null ? null : refuseWish('video.aspect_ratio', why)
+  return aspectRatio === null ? null : refuseOption('video.aspect_ratio', why)
 }
 
 /** For models without a seed. Throws UpstreamError if one was asked for. */
 export function refuseSeed ({ seed }: VideoTask): void {
-  if (seed !== null) refuseWish('seed', 'takes no seed')
+  if (seed !== null) refuseOption('seed', 'takes no seed')
 }
 
 /** For models without a last frame. Throws UpstreamError if there is one. */
 export function refuseLastFrame ({ lastFrame }: VideoTask): void {
-  if (lastFrame !== null) refuseWish('messages', 'takes no last frame')
+  if (lastFrame !== null) refuseOption('messages', 'takes no last frame')
 }
 
 /** The name of the resolution with as many pixels as the task's. Throws UpstreamError if there is none. */
@@ -54,12 +54,12 @@ export function resolutionFor<Name extends ResolutionName> (
   const wanted = size.width * size.height
   const found = nearest(names, wanted, name => pixels[name])
   if (found !== null && isAbout(pixels[found], wanted, tolerance.pixels)) return found
-  return refuseWish('video.size', `makes ${names.join(', ')} (${names.map(name => pixels[name]).join(', ')} pixels)`)
+  return refuseOption('video.size', `makes ${names.join(', ')} (${names.map(name => pixels[name]).join(', ')} pixels)`)
 }
 
 /** The length in seconds, one of `lengths`. Throws UpstreamError if it is not among them. */
 export function secondsAmong ({ seconds }: VideoTask, lengths: readonly number[]): number {
-  return lengths.includes(seconds) ? seconds : refuseWish('video.seconds', `makes videos of ${lengths.join(', ')} seconds`)
+  return lengths.includes(seconds) ? seconds : refuseOption('video.seconds', `makes videos of ${lengths.join(', ')} seconds`)
 }
 
 /**
@@ -76,7 +76,7 @@ export function sizeAmong (task: VideoTask, sizes: readonly string[]): string {
       isAbout(width / height, wanted, tolerance.ratio)
   })
   const found = nearest(fits, wanted, quotient)
-  return found ?? refuseWish(aspectRatio === null ? 'video.size' : 'video.aspect_ratio', `makes ${sizes.join(', ')}`)
+  return found ?? refuseOption(aspectRatio === null ? 'video.size' : 'video.aspect_ratio', `makes ${sizes.join(', ')}`)
 }
 
 /** Pixels at 16:9; other aspect ratios of the same name have about as many. */
@@ -128,7 +128,7 @@ function nearest<Name extends string> (
  * Throws UpstreamError for a wish that the model of a request cannot be asked for; `what` completes its
  * sentence.
  */
-export function refuseWish (param: string, what: string): never {
+export function refuseOption (param: string, what: string): never {
   throw new UpstreamError('bad_request', 'no', `The model at the provider ${what}.`, { param })
 }
 
@@ -157,14 +157,14 @@ export function frameUrlOrBase64 (frame: FrameImage | null): string | null {
 /** The bytes of a frame in base64 and their type. Throws UpstreamError for a URL. */
 export function frameBytes (frame: FrameImage | null): { base64: string, mime: string } | null {
   if (frame === null) return null
-  if ('url' in frame) return refuseWish('messages', 'accepts images as bytes only, not as URLs')
+  if ('url' in frame) return refuseOption('messages', 'accepts images as bytes only, not as URLs')
   return { base64: base64(frame.bytes), mime: frame.mime }
 }
 
 /** The URL of a frame. Throws UpstreamError for bytes. */
 export function frameHttpUrl (frame: FrameImage | null): string | null {
   if (frame === null || 'url' in frame) return frame && frame.url
-  return refuseWish('messages', 'accepts images as URLs only, not as bytes')
+  return refuseOption('messages', 'accepts images as URLs only, not as bytes')
 }
 
 function base64 (bytes: Uint8Array): string {

@@ -1,4 +1,4 @@
-import { askedTokens } from '../text/asked-length.ts'
+import { requestedTokens } from '../text/asked-length.ts'
 import { readTask, type Task, type TaskReading } from '../text/task.ts'
 import { createTextReader, type TextCounts } from '../text/reader.ts'
 import { signalCount, signalNames, writeSignals } from '../text/signals.ts'
@@ -90,7 +90,7 @@ export function createTextAnalyzer (
     if (task === 'word_problem' && factorOn === 'odds') setDomain('math', found.domains)
     found.mainDomain = found.domains.indexOf(Math.max(...found.domains))
     found.difficulty = difficultyOf(found, facts)
-    found.outputTokens = askedTokens(text) ?? outputTokensOf(found.signals, weights)
+    found.outputTokens = requestedTokens(text) ?? outputTokensOf(found.signals, weights)
     return found
   }
 }

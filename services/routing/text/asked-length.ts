@@ -15,7 +15,7 @@ const numbers: Readonly<Record<string, number>> = Object.fromEntries([
   'a one ein einem un une', 'two zwei deux dos', 'three drei trois tres', 'four', 'five', 'six', 'seven', 'eight', 'nine', 'ten'
 ].flatMap((names, at) => names.split(' ').map(name => [name, at + 1])))
 
-const asked = new RegExp(
+const requested = new RegExp(
   `(\\d[\\d.,  ]{0,9}|\\b(?:${Object.keys(numbers).join('|')}))[ -]{0,2}(?:${
     units.map(([, pattern]) => `(${pattern})`).join('|')})(?:(?<=[^\\x00-\\u2e7f])|(?![\\p{L}]))`, 'giu')
 /** Before a length that is given and not asked for: "these 300 lines". */
@@ -28,12 +28,12 @@ const briefTokens = 8
 const readChars = { head: 1500, tail: 800 }
 
 /** The tokens of an answer as long as a prompt asks for; null if it does not say. */
-export function askedTokens (text: string): number | null {
+export function requestedTokens (text: string): number | null {
   const read = text.length <= readChars.head + readChars.tail
     ? text
     : `${text.slice(0, readChars.head)}\n${text.slice(-readChars.tail)}`
   let most: number | null = null
-  for (const match of read.matchAll(asked)) {
+  for (const match of read.matchAll(requested)) {
     const [, amount = '', ...rest] = match
     const unit = units[rest.findIndex(found => typeof found === 'string' && found !== '')]
     if (unit === undefined || given.test(read.slice(Math.max(0, match.index - 20), match.index))) continue

@@ -103,16 +103,16 @@ export function readTask (text: string, facts: TaskFacts): TaskReading {
   const { options, tools, followUp } = facts
   // A follow-up that names no task goes on with the one before.
   const { tasks: ownTasks } = readCues(followUp.toLowerCase())
-  const asked = ownTasks.length > 0 ? followUp : text
+  const requested = ownTasks.length > 0 ? followUp : text
   if (options >= 3) return { task: 'exam', difficulty: difficultyOfTask.exam, factorOn: 'failures' }
-  const problem = tools > 0 ? null : readWordProblem(asked, sizeOf(asked))
+  const problem = tools > 0 ? null : readWordProblem(requested, sizeOf(requested))
   if (problem !== null) return { task: 'word_problem', difficulty: problem, factorOn: 'odds' }
   const read = text.length <= readChars.head + readChars.tail
     ? text
     : `${text.slice(0, readChars.head)} ${text.slice(-readChars.tail)}`
   const found = readCues(read.toLowerCase())
   if (ownTasks.length > 0) found.tasks = ownTasks
-  const task = tools > 0 ? 'agent_step' : taskOf(asked, found, facts)
+  const task = tools > 0 ? 'agent_step' : taskOf(requested, found, facts)
   if (task === 'word_problem') return { task, difficulty: difficultyOfTask.word_problem, factorOn: 'failures' }
   const hardest = Math.max(...[task, ...found.tasks].map(one => difficultyOfTask[one]))
   let difficulty = (difficultyOfTask[task] + hardest) / 2

@@ -48,11 +48,11 @@ const perDoubling = 0.6
 export function readWordProblem (text: string, size: number): number | null {
   if (size < sizes.least || size > sizes.most || text.split('\n').length > sizes.lines) return null
   if (formal.test(text) || special.test(text) || otherRequest.test(text)) return null
-  if (countQuantities(text) < 2 || !asksForAmount(text)) return null
+  if (countQuantities(text) < 2 || !wantsAmount(text)) return null
   return ordinary.difficulty + perDoubling * Math.log2(size / ordinary.size)
 }
 
-function asksForAmount (text: string): boolean {
+function wantsAmount (text: string): boolean {
   const mark = Math.max(text.lastIndexOf('?'), text.lastIndexOf('？'), text.lastIndexOf('؟'))
   const end = mark >= text.length - questionChars ? mark : text.length
   const question = text.slice(Math.max(0, end - questionChars)).toLowerCase()

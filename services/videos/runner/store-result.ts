@@ -159,14 +159,14 @@ async function store (context: RunnerContext, job: Job, copy: ResultCopy, index:
   }
   const { stored } = slot
   const { seconds, width, height } = await measure(context.media, stored)
-  const asked = job.task.isSizeAsked ? job.task.size : null
+  const requested = job.task.isSizeAsked ? job.task.size : null
   return {
     media: stored.id,
     url: null,
     mime: stored.mime,
     seconds,
-    width: width ?? stored.width ?? asked?.width ?? null,
-    height: height ?? stored.height ?? asked?.height ?? null,
+    width: width ?? stored.width ?? requested?.width ?? null,
+    height: height ?? stored.height ?? requested?.height ?? null,
     expiresAt: stored.expiresAt
   }
 }

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { createAnswerLengths } from '../../../services/billing/chat-quote.ts'
+import { createResponseLengths } from '../../../services/billing/chat-quote.ts'
 
 function after (...answers: [tokens: number, times: number][]): number {
-  const lengths = createAnswerLengths()
+  const lengths = createResponseLengths()
   for (const [tokens, times] of answers) for (let i = 0; i < times; i++) lengths.record('m', tokens)
   return lengths.expected('m')
 }
@@ -21,7 +21,7 @@ t.test('never less than is useful, and a guess while there are few answers', asy
 })
 
 t.test('models are apart, and old answers are forgotten', async t => {
-  const lengths = createAnswerLengths()
+  const lengths = createResponseLengths()
   for (let i = 0; i < 100; i++) lengths.record('long', 10_000)
   t.equal(lengths.expected('other'), 4096)
   for (let i = 0; i < 200_000; i++) lengths.record('long', 100)

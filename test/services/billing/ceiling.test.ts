@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
-import { createAnswerLengths, quoteChat } from '../../../services/billing/chat-quote.ts'
+import { createResponseLengths, quoteChat } from '../../../services/billing/chat-quote.ts'
 import type { Charge } from '../../../services/billing/charge.ts'
 import { promptSize } from '../../../services/billing/prompt-size.ts'
 import { emptyPrice, modelFromCatalogue } from '../../../services/config/catalogue/models.ts'
@@ -41,7 +41,7 @@ t.test('a request never costs more than its ceiling, to the nano-dollar, whateve
         price: { ...emptyPrice, ...price },
         ceilingNano,
         means: async () => ({ availableNano: 1e12, unspentNano: 1e12 }),
-        lengths: createAnswerLengths()
+        lengths: createResponseLengths()
       })
       const sent = Math.min(quote.outputLimit ?? Infinity, limit ?? Infinity, maxOutput ?? Infinity)
       const prompt = Math.floor(bodyBytes * used[0])

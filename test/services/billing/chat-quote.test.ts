@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createAnswerLengths, quoteChat, type ChatSale } from '../../../services/billing/chat-quote.ts'
+import { createResponseLengths, quoteChat, type ChatSale } from '../../../services/billing/chat-quote.ts'
 import { createReport, type Usage } from '../../../services/providers/report.ts'
 import { rejection } from '../../thrown.ts'
 
@@ -25,7 +25,7 @@ function sale (more: Partial<ChatSale> = {}): ChatSale {
     limits: { maxOutput: 1000, contextWindow: 8000 },
     price,
     means: () => { throw new Error('the balance is not needed') },
-    lengths: createAnswerLengths(),
+    lengths: createResponseLengths(),
     ...more
   }
 }
@@ -50,7 +50,7 @@ t.test('without a limit, the balance sets one, which goes to the provider', asyn
 })
 
 t.test('reported lengths of answers without a limit decide how much the next one is allowed', async t => {
-  const lengths = createAnswerLengths()
+  const lengths = createResponseLengths()
   const limits = { maxOutput: 64_000, contextWindow: 128_000 }
   const means = async () => ({ availableNano: 0, unspentNano: 1_000_000_000 })
   const limitAfter = async (request: ChatSale['request'], usage: Usage) => {

@@ -109,7 +109,7 @@ function createTest (providers: Record<string, Provide>, options: TestOptions = 
     holds: createRequestReservations({
       ledger, newId: () => 'h', onError: error => t.fail(String(error))
     }),
-    drains,
+    abandonedCalls: drains,
     onAbandoned: (id, { costNano }) => { abandoned.push([id, costNano]) },
     autoModel: options.autoModel ?? { select: () => { throw new Error('no router') } },
     onFailure: (_id, { model }, { kind }) => { failures.push(`${model.id}: ${kind}`) },
@@ -461,7 +461,7 @@ t.test('the model of auto is the router\'s, which learns what answered', async t
       ceilingNano: null,
       bestPrice: null,
       patience: () => null,
-      answered: model => {
+      routeOf: model => {
         learned.push(model)
         return 'chosen'
       },

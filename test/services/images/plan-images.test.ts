@@ -31,7 +31,7 @@ function plan (deployments: DeploymentConfig[], more: Partial<ModelConfig> = {},
 const price = { ...emptyPrice, imageNano: 7 }
 
 t.test('each place has its own abilities and its own price', async t => {
-  const { asked } = plan([
+  const { requested: asked } = plan([
     place('bfl', 'flux-2-pro', { price }),
     place('chats', 'picture'),
     place('mine', 'picture')
@@ -42,7 +42,7 @@ t.test('each place has its own abilities and its own price', async t => {
 })
 
 t.test('places that cannot make it, or have no price, are passed over', async t => {
-  const { asked } = plan([
+  const { requested: asked } = plan([
     place('replicate', 'black-forest-labs/flux-dev', { price }), place('bfl', 'flux-2-pro', { price: null }), place('mine', 'x', { price })
   ], {}, '64x64')
   t.same(asked.map(({ provider }) => provider.id), ['mine'])
@@ -58,11 +58,11 @@ t.test('a quality that changes the price is asked of those only that are sent it
   const imagePrice = (quality: string | null, imageNano: number) =>
     ({ size: null, quality, imageNano, furtherMegapixelNano: 0 })
   const abilities = { ...unknownImages, prices: [imagePrice('high', 9), imagePrice(null, 7)] }
-  const { asked } = plan([place('plain', 'x'), place('mine', 'x')], { price, images: abilities }, undefined, 'high')
+  const { requested: asked } = plan([place('plain', 'x'), place('mine', 'x')], { price, images: abilities }, undefined, 'high')
   t.same(asked.map(({ provider, quote }) => [provider.id, quote.maxNano]), [['mine', 9]])
   const refused = () => plan([place('plain', 'x')], { price, images: abilities }, undefined, 'high')
   t.match(thrown(refused), { status: 400, param: 'quality' })
-  t.equal(plan([place('plain', 'x')], { price, images: abilities }).asked.length, 1, 'no quality, no difference')
+  t.equal(plan([place('plain', 'x')], { price, images: abilities }).requested.length, 1, 'no quality, no difference')
   const flat = plan([place('plain', 'x')], { price, images: unknownImages }, undefined, 'high')
-  t.equal(flat.asked.length, 1, 'with one price for all it may be dropped')
+  t.equal(flat.requested.length, 1, 'with one price for all it may be dropped')
 })

@@ -45,7 +45,7 @@ function createTest (steps: readonly (readonly Step[])[], more: Partial<Requeste
   const [first = candidate()] = candidates
   const record = createRequestRecord()
   const search: Requested = {
-    plan: { model: first.model, asked: candidates, fallbacks: () => [] },
+    plan: { model: first.model, requested: candidates, fallbacks: () => [] },
     limits: quick,
     key: 'key',
     clientRetries: null,
@@ -72,7 +72,7 @@ function createTest (steps: readonly (readonly Step[])[], more: Partial<Requeste
 /** The plan of the first candidate with the others as its fallbacks, one a model. */
 const withFallbacks = ([first, ...others]: readonly Candidate[]) => ({
   model: (first ?? candidate()).model,
-  asked: first === undefined ? [] : [first],
+  requested: first === undefined ? [] : [first],
   fallbacks: () => others.map(one => [one])
 })
 

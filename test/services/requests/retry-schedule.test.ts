@@ -9,7 +9,7 @@ function scheduleOf (
   asked: readonly Candidate[], more: Partial<typeof limits> = {}, fallbacks: readonly Candidate[][] = []
 ) {
   const [first = candidate()] = asked
-  const plan = { model: first.model, asked, fallbacks: () => fallbacks }
+  const plan = { model: first.model, requested: asked, fallbacks: () => fallbacks }
   return new RetrySchedule({ plan, limits: { ...limits, ...more }, order: list => list, random: () => 1, key: 'key' })
 }
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import { modelFromCatalogue } from '../../../services/config/catalogue/models.ts'
-import { askedTokens } from '../../../services/routing/text/asked-length.ts'
+import { requestedTokens } from '../../../services/routing/text/asked-length.ts'
 import { difficultyPairs } from '../../fixtures/difficulty-pairs.ts'
 import { pairsWithin } from '../../fixtures/difficulty-within.ts'
 import { modelOf, routerOf, routingRequest } from './helper.ts'
@@ -73,12 +73,12 @@ t.test('the length of an answer is read from what is asked', async t => {
     ['Write a report of 3 pages.', 1_000, 2_500], ['Write three paragraphs on tea.', 200, 500], ['Write a one-page letter.', 300, 700]
   ]
   for (const [text, least, most] of cases) {
-    const tokens = askedTokens(text) ?? NaN
+    const tokens = requestedTokens(text) ?? NaN
     t.ok(tokens >= least && tokens <= most, `${text} ${tokens}`)
     t.equal(decide(text).signals.outputTokens, tokens)
   }
   for (const text of ['Explain rivers.', 'Refactor these 300 lines of code.', 'I have two dogs.']) {
-    t.equal(askedTokens(text), null, text)
+    t.equal(requestedTokens(text), null, text)
   }
   const costOf = (text: string) => decide(text).ranked.find(({ id }) => id === 'claude-haiku-4-5')?.costNano ?? NaN
   t.ok(costOf('Write an essay of 6000 words about rivers.') > 10 * costOf('Write an essay of 300 words about rivers.'))

@@ -3,7 +3,7 @@ import type { ChatCompletionRequest } from '../../../schemas/openai/chat-complet
 import type { ModelConfig, VideoAbilities } from '../../../services/config/catalogue/types.ts'
 import { priceOf } from '../../../services/billing/video-price.ts'
 import { makeChoices } from '../../../services/videos/make-choices.ts'
-import { readWish } from '../../../services/videos/read-request.ts'
+import { readVideoOrder } from '../../../services/videos/read-request.ts'
 import type { VideoChoices, VideoProvider } from '../../../services/providers/provider-video.ts'
 import { UpstreamError } from '../../../services/shared/errors.ts'
 import { createProvider } from './provider.ts'
@@ -26,7 +26,7 @@ t.test('the last user message says what to make, its pictures where it begins an
     { role: 'system', content: 'be nice' }, { role: 'user', content: [image('https://x/old.png')] }, { role: 'assistant', content: 'ok' },
     { role: 'user', content: [{ type: 'text', text: 'a' }, image('https://x/1.png'), { type: 'text', text: 'b' }, image('data:image/png;base64,iVBORw0KGgo=')] }
   ]
-  t.match(readWish(ask('', { messages }), modelWith()), {
+  t.match(readVideoOrder(ask('', { messages }), modelWith()), {
     prompt: 'a\nb', firstFrame: 'https://x/1.png', lastFrame: 'data:image/png;base64,iVBORw0KGgo=', seconds: null, size: null
   })
 })
@@ -40,20 +40,20 @@ t.test('the address of a picture within a text is a picture, for a model that ta
     ['http://x/a.png', 'http://x/a.png', null],
     ['https://x/a.pngs', 'https://x/a.pngs', null]
   ] as const) {
-    t.match(readWish(ask(text), modelWith()), { prompt, firstFrame: url })
+    t.match(readVideoOrder(ask(text), modelWith()), { prompt, firstFrame: url })
   }
-  t.match(readWish(ask('move https://x/a.png'), modelWith({ firstFrame: false })), { prompt: 'move https://x/a.png', firstFrame: null })
+  t.match(readVideoOrder(ask('move https://x/a.png'), modelWith({ firstFrame: false })), { prompt: 'move https://x/a.png', firstFrame: null })
 })
 
 t.test('what a model does not take is refused by name', async t => {
   const two = [image('https://x/1.png'), image('https://x/2.png')]
   for (const [content, video] of [[two, { lastFrame: false }], [two.slice(1), { firstFrame: false }], [[image('data:text/plain,x')], {}]] as const) {
-    t.match(thrown(() => readWish(ask(content), modelWith(video))), { status: 400, param: 'messages' })
+    t.match(thrown(() => readVideoOrder(ask(content), modelWith(video))), { status: 400, param: 'messages' })
   }
 })
 
 t.test('no size is larger than any model makes', async t => {
-  const oversized = thrown(() => readWish(ask('a', { video: { size: '8194x2' } }), modelWith({ sizes: null })))
+  const oversized = thrown(() => readVideoOrder(ask('a', { video: { size: '8194x2' } }), modelWith({ sizes: null })))
   t.match(oversized, { status: 400, param: 'video.size', message: /8192 pixels a side/ })
 })
 
@@ -66,7 +66,7 @@ const candidate = (choices: Partial<VideoChoices> = {}, check: VideoProvider['ch
 })
 
 const taskOf = (video: object, model = modelWith(), candidates = [candidate()]) =>
-  makeChoices(readWish(ask('a', { video }), model), model, candidates).task
+  makeChoices(readVideoOrder(ask('a', { video }), model), model, candidates).task
 
 t.test('every choice that a price depends on is made: by the client, the configuration or as is usual', async t => {
   t.match(taskOf({}), { seconds: 5, size: { width: 1280, height: 720 }, isSizeAsked: false, audio: false })
@@ -93,7 +93,7 @@ t.test('a wish goes to the candidates that can state it, and is refused by name 
   const silent = candidate({ sound: 'never' })
   const stating = candidate()
   const model = modelWith()
-  const made = makeChoices(readWish(ask('a', { video: { audio: true } }), model), model, [silent, stating])
+  const made = makeChoices(readVideoOrder(ask('a', { video: { audio: true } }), model), model, [silent, stating])
   t.equal(made.task.audio, true)
   t.same(made.able, [stating])
   t.match(thrown(() => taskOf({ audio: true }, model, [silent])), { status: 400, param: 'video.audio' })

@@ -152,7 +152,7 @@ export function createHolds (context: HoldsContext) {
 
     get count () { return known.size + freshCount },
     get waiting () { return late.waitingCount },
-    askedNano: (account: string): number => late.askedNano(account)
+    askedNano: (account: string): number => late.awaitedNano(account)
   }
 }
 

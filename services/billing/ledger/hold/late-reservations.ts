@@ -67,7 +67,7 @@ export class LateReservations {
   get waitingCount (): number { return this.#lines.size }
 
   /** Returns what is about to be held of an account, in nano-USD. */
-  askedNano (account: string): number {
+  awaitedNano (account: string): number {
     return this.#asked.get(account) ?? 0
   }
 
@@ -214,7 +214,7 @@ export class LateReservations {
 
   #count ({ chain }: Reservation, amountNano: number): void {
     for (const account of chain) {
-      const nano = this.askedNano(account) + amountNano
+      const nano = this.awaitedNano(account) + amountNano
       if (nano === 0) this.#asked.delete(account)
       else this.#asked.set(account, nano)
     }

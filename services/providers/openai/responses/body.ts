@@ -38,8 +38,8 @@ export function responseBody (call: ResponsesCall, dialect: Dialect, reasons: bo
 
 /** `max_tool_calls` counts the calls of all tools that the provider runs. */
 function boundSearches (body: JsonObject, most: number, edits: Map<string, unknown>): void {
-  const { max_tool_calls: asked } = body
-  if (typeof asked !== 'number' || asked > most) edits.set('max_tool_calls', most)
+  const { max_tool_calls: requested } = body
+  if (typeof requested !== 'number' || requested > most) edits.set('max_tool_calls', most)
 }
 
 /** Fields by which the same conversation reaches the same cache of prompts, unless the client names one. */

@@ -30,9 +30,9 @@ export function recordResponse (report: StreamReport, body: JsonObject, options:
 
 /** Relays a response's events as they came, and reads the usage on the way; see `relayNamedEvents`. */
 export async function relayResponse (
-  exchange: UpstreamResponse, report: StreamReport, options: ReadOptions
+  response: UpstreamResponse, report: StreamReport, options: ReadOptions
 ): Promise<EventStream> {
-  return await relayNamedEvents(exchange, createReader(report, options))
+  return await relayNamedEvents(response, createReader(report, options))
 }
 
 const beginnings: ReadonlySet<unknown> = new Set(['response.created', 'response.queued', 'response.in_progress'])

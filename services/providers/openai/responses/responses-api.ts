@@ -32,11 +32,11 @@ export function createResponsesApi (
   ): Promise<{ exchange: UpstreamResponse, dropped: string[] }> {
     const { bytes, dropped, addsReasoning } = responseBody(call, dialect, reasons)
     const { body: request, signal } = call
-    const exchange = await connection.send({
+    const response = await connection.send({
       method: 'POST', path: '/responses', headers, body: bytes, signal, awaits: awaitedBy(request)
     })
-    if (exchange.status === 200) return { exchange, dropped }
-    const refusal = await readUpstreamError(exchange, secret)
+    if (response.status === 200) return { exchange: response, dropped }
+    const refusal = await readUpstreamError(response, secret)
     // Here the model's own limit is sent too.
     const outputLimit = call.outputLimit ?? call.maxOutput ?? null
     if (isOwnLimit({ ...call, outputLimit }) && isAboutLength(refusal)) {
@@ -52,13 +52,13 @@ export function createResponsesApi (
   }
 
   return async (call): Promise<NativeResponse> => {
-    const { exchange, dropped } = await send(call)
+    const { exchange: upstream, dropped } = await send(call)
     const report = createReport(dropped)
     const options = { dialect, secret, countsSearches: call.maxSearches > 0 }
-    if (call.body.stream === true && isEventStream(exchange)) {
-      return { kind: 'bytes', events: await relayResponse(exchange, report, options), report, native: true }
+    if (call.body.stream === true && isEventStream(upstream)) {
+      return { kind: 'bytes', events: await relayResponse(upstream, report, options), report, native: true }
     }
-    const text = await readText(exchange)
+    const text = await readText(upstream)
     const body = objectOf(await parseResponse(text))
     recordResponse(report, body, options)
     if (call.body.stream === true) throw notAStream()

@@ -46,7 +46,7 @@ function asked (calls: MessagesCall[] | null, more: Partial<Candidate> = {}): Ca
 function planOf (
   first: Candidate<ChatProvider>, ...others: Candidate<ChatProvider>[]
 ): Plan<Candidate<ChatProvider>> {
-  return { model: first.model, asked: [first], fallbacks: () => others.map(other => [other]) }
+  return { model: first.model, requested: [first], fallbacks: () => others.map(other => [other]) }
 }
 
 t.test('the headers of the API are passed on, and no others', async t => {
@@ -95,7 +95,7 @@ t.test('candidates that lack what is asked for are left out', async t => {
   const { narrow } = native(clearing)
   const chatter = asked(null)
   const claude = asked([])
-  t.same(narrow?.(planOf(claude, chatter)).asked, [claude])
+  t.same(narrow?.(planOf(claude, chatter)).requested, [claude])
   t.same([...narrow?.(planOf(claude, chatter, asked([]))).fallbacks() ?? []].length, 1)
   t.match(thrown(() => narrow?.(planOf(chatter, claude))),
     { status: 400, param: 'context_management.edits[0]', code: 'unsupported_parameter' })
@@ -105,7 +105,7 @@ t.test('a policy answers with another of its models', async t => {
   const { narrow } = native({ ...clearing, model: 'auto' })
   const claude = asked([])
   const plan = narrow?.(planOf(asked(null), asked(null), claude, asked([])))
-  t.same(plan?.asked, [claude])
+  t.same(plan?.requested, [claude])
   t.equal([...plan?.fallbacks() ?? []].length, 1)
   t.match(thrown(() => narrow?.(planOf(asked(null)))), { status: 400 })
 })
@@ -119,5 +119,5 @@ t.test('searches without a price and contexts that are too long are refused', as
   const short = asked([], { model: { ...model, contextWindow: 200_000 } })
   const long = asked([], { model: { ...model, contextWindow: 1_000_000 } })
   t.match(thrown(() => narrow?.(planOf(short))), { status: 400, param: 'anthropic-beta' })
-  t.same(narrow?.(planOf(long)).asked, [long])
+  t.same(narrow?.(planOf(long)).requested, [long])
 })

@@ -44,7 +44,7 @@ t.test('answers never take more than they may, and the least used one goes first
     upstreamModel: 'u',
     atMs: 0
   })
-  answers.set('too long', answer(answers.maxAnswerBytes + 1), 60_000)
+  answers.set('too long', answer(answers.maxResponseBytes + 1), 60_000)
   t.equal(answers.get('too long'), undefined)
   for (let i = 0; i < 50; i++) {
     answers.set(`k${i}`, answer(4000), 60_000)

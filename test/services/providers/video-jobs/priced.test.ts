@@ -5,7 +5,7 @@ import { unknownVideo } from '../../../../services/config/catalogue/videos.ts'
 import { priceOf } from '../../../../services/billing/video-price.ts'
 import type { PricedChoices, VideoSize } from '../../../../services/providers/provider-video.ts'
 import { makeChoices } from '../../../../services/videos/make-choices.ts'
-import { readWish } from '../../../../services/videos/read-request.ts'
+import { readVideoOrder } from '../../../../services/videos/read-request.ts'
 import type { FakeVideoApi } from '../../../servers/videos/fake-api.ts'
 import { fakeVideoApis } from '../../../servers/videos/fake-apis.ts'
 import { thrown } from '../../../thrown.ts'
@@ -67,7 +67,7 @@ for (const api of fakeVideoApis) {
     const model = modelOf(api.model)
     for (const video of wishes) {
       const request = { model: 'film', messages: [{ role: 'user' as const, content: 'a ball' }], video }
-      const { task } = makeChoices(readWish(request, model), model, candidates)
+      const { task } = makeChoices(readVideoOrder(request, model), model, candidates)
       await provider.submit({ ...task, model: api.model, submitKey: 'k', firstFrame: null, lastFrame: null }, signal())
       const received = stated(server.jobs.at(-1)?.body, api)
       const label = JSON.stringify(video)
@@ -81,11 +81,11 @@ for (const api of fakeVideoApis) {
     }
     if (typeof api.priced.audio === 'boolean') {
       const request = { model: 'film', messages: [{ role: 'user' as const, content: 'a' }], video: { audio: !api.priced.audio } }
-      t.match(thrown(() => makeChoices(readWish(request, model), model, candidates)), { status: 400, param: 'video.audio' })
+      t.match(thrown(() => makeChoices(readVideoOrder(request, model), model, candidates)), { status: 400, param: 'video.audio' })
     }
     const odd = { model: 'film', messages: [{ role: 'user' as const, content: 'a' }], video: { size: '1000x700' } }
     if (!['openai', 'together', 'openrouter', 'runway'].includes(api.protocol)) {
-      t.match(thrown(() => makeChoices(readWish(odd, model), model, candidates)), { status: 400, param: 'video.size' })
+      t.match(thrown(() => makeChoices(readVideoOrder(odd, model), model, candidates)), { status: 400, param: 'video.size' })
     }
   })
 }
