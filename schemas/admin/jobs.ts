@@ -5,7 +5,6 @@ import { Nullable, NullableDecimal, StringEnum } from '../shared/combinators.ts'
 export const jobStates = [
   'submitting', 'queued', 'running', 'storing', 'succeeded', 'failed', 'cancelled', 'expired'
 ] as const
-export const JobStateName = StringEnum(jobStates)
 
 const JobVideo = Type.Object({
   /** The id of the stored video; null if only the provider has it. */

@@ -6,9 +6,6 @@ export interface BodySender { key: string, socket: { readonly destroyed: boolean
 /** A key's large bodies leave others this many times as long as they take. */
 const restFactor = 3
 
-/** Runs work on large bodies: those of a key one after another, with a rest after each. */
-export type BodyTurns = ReturnType<typeof createBodyTurns>
-
 /**
  * Creates the turns of one process. The large bodies of a key take at most a quarter of the event loop, and
  * no two of them follow each other directly.

@@ -32,8 +32,6 @@ const dayMs = 86_400_000
 /** Replaces the values of an account that has used too many. */
 export const otherValue = '(other)'
 
-export type TagReader = ReturnType<typeof createTagReader>
-
 /**
  * Creates the reader of the tags of requests. Only configured names are kept, and only a limited number of
  * values per day, because each adds a row to every report.

@@ -4,8 +4,6 @@ import { withdrawWebhooks } from './webhooks/webhook-rows.ts'
 import type { Job } from './job.ts'
 import { columnsWithoutFrames, toJob, type JobRow } from './job-row.ts'
 
-export type VideoLibrary = ReturnType<typeof createVideoLibrary>
-
 export interface VideoListRequest {
   /** The id of the last video of the page before; null: the first page. */
   after: string | null

@@ -7,8 +7,6 @@ const maxKeys = 256
 
 export type TooMany = 'no' | 'for its key' | 'for all'
 
-export type FailureCount = ReturnType<typeof createFailureCount>
-
 /**
  * Counts the results of calls in a row and in a window, to detect a deployment that fails for every client.
  * The prompts of one key may be the reason, so its failures suffice only while no other key is in use:

@@ -7,8 +7,6 @@ import { createDelivery, type DueMessage } from './deliver.ts'
 import { createPoster, type Receiver } from './post.ts'
 import { webhookSecrets } from './secrets.ts'
 
-export type WebhookDelivery = ReturnType<typeof startWebhookDelivery>
-
 interface WebhookDeliveryOptions {
   store: Store
   secretBox: SecretBox
