@@ -63,7 +63,7 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
   async function chat (call: ChatCall): Promise<ChatResponse> {
     const { body, dropped, exchange: upstream } = await sendWithin(call)
     const report = createReport(dropped)
-    const counts = { ...noCounts, asksAnHour: cachesForAnHour(body) }
+    const counts = { ...noCounts, keepsAnHour: cachesForAnHour(body) }
     if (body.stream !== true) return await readWhole(upstream, report, counts)
     if (!isEventStream(upstream)) {
       toCompletion(await readObject(upstream), apiKey)
@@ -105,7 +105,7 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
     const report = createReport()
     // Searches that are neither counted nor in the answer were not made.
     const searches = call.maxSearches > 0 ? 0 : null
-    const counts = { ...noCounts, searches, asksAnHour: cachesForAnHour(call.original.value) }
+    const counts = { ...noCounts, searches, keepsAnHour: cachesForAnHour(call.original.value) }
     if (call.body.stream === true && isEventStream(exchange)) {
       return { kind: 'bytes', events: await relayMessage(exchange, report, { secret: apiKey, counts }), report, native: true }
     }

@@ -40,7 +40,7 @@ t.test('a count that is none makes the usage unknown, until all are known again'
 })
 
 t.test('writes that are told to be for five minutes are not for an hour, also if the others are not told', async t => {
-  const before = { ...noCounts, asksAnHour: true }
+  const before = { ...noCounts, keepsAnHour: true }
   const written = { input_tokens: 1, cache_creation_input_tokens: 100 }
   const forMinutes = updateCounts(before, { ...written, cache_creation: { ephemeral_5m_input_tokens: 100 } })
   for (const counts of [forMinutes, updateCounts(forMinutes, written)]) {
