@@ -60,9 +60,8 @@ function problemOfEntries ({ exchange, calls, status }: Answer, entries: readonl
   }
   const usage = JSON.parse(charge.usage)
   if (suspended.some(({ reason }) => reason === 'unverified')) {
-    // A whole response that its client did not wait for, and that never came, may have cost what was held.
-    const isAbandoned = status === null && !exchange.stream && charge.estimated === 1
-    return isAbandoned ? null : `unverified: ${JSON.stringify(entries)}`
+    const isAllowed = mayBeUnverified({ status, stream: exchange.stream }, charge)
+    return isAllowed ? null : `unverified: ${JSON.stringify(entries)}`
   }
   if (sumOf(suspended) !== (usage.excessNano ?? 0)) return `excess of ${usage.excessNano}: ${JSON.stringify(entries)}`
   if (suspended.some(({ reason }) => reason !== 'over_hold')) return `suspended: ${JSON.stringify(entries)}`
@@ -71,6 +70,13 @@ function problemOfEntries ({ exchange, calls, status }: Answer, entries: readonl
   return possible.length === 0 || possible.includes(sumOf(entries))
     ? null
     : `${charge.usage} costs ${possible.join(' or ')}, booked ${sumOf(entries)}`
+}
+
+/** A whole response that its client did not wait for, and that never came, may have cost what was held. */
+export function mayBeUnverified (
+  { status, stream }: { status: number | null, stream: boolean }, { estimated }: Entry
+): boolean {
+  return status === null && !stream && estimated === 1
 }
 
 /** What the counts of an entry may cost; empty: they do not say. */

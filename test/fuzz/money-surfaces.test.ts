@@ -5,7 +5,7 @@ import { nanoFromUsd } from '../../services/shared/money.ts'
 import { isObject } from '../../services/shared/json.ts'
 import { plan, wallets, type Wallet } from './money-arbitraries.ts'
 import type { Plan } from './hostile-provider.ts'
-import { sumOf, type Entry } from './money-oracles.ts'
+import { mayBeUnverified, sumOf, type Entry } from './money-oracles.ts'
 import { openAccounts, openShop, post, untilQuiet, videoModel, type Payers, type Shop } from './money-shop.ts'
 import { tracked } from './tracked.ts'
 
@@ -63,6 +63,7 @@ interface Came {
   id: string
   isVideo: boolean
   path: string
+  stream: boolean
   status: number | null
   cost: string | undefined
   text: string
@@ -80,7 +81,7 @@ async function ask (
   const streams = isVideo || path === '/images/generations' ? {} : { stream }
   const body = { ...places[path]?.(model, most, prompt), ...streams }
   const headers = { ...gateway.headers, authorization: `Bearer ${key}`, 'x-request-id': id }
-  return { id, isVideo, path, ...await post(gateway.url + path, { headers, body, leavesAfterMs }) }
+  return { id, isVideo, path, stream, ...await post(gateway.url + path, { headers, body, leavesAfterMs }) }
 }
 
 async function check (shop: Shop, wallet: Wallet, all: Question[]): Promise<void> {
@@ -135,7 +136,7 @@ function problemOfVideos (came: readonly Came[], entries: readonly Booked[]): st
   return faulty === undefined ? null : `a fault of the gateway: ${JSON.stringify(faulty)}`
 }
 
-function problemOf ({ path, status, cost, text }: Came, entries: readonly Entry[]): string | null {
+function problemOf ({ path, stream, status, cost, text }: Came, entries: readonly Entry[]): string | null {
   const charges = entries.filter(({ kind }) => kind === 'usage')
   if (charges.length > 1) return `charged ${charges.length} times`
   const charged = sumOf(entries, 'usage')
@@ -145,6 +146,10 @@ function problemOf ({ path, status, cost, text }: Came, entries: readonly Entry[
   const [charge] = charges
   const excess = charge === undefined ? 0 : JSON.parse(charge.usage).excessNano ?? 0
   const suspended = sumOf(entries, 'suspense')
+  if (entries.some(({ reason }) => reason === 'unverified')) {
+    const isAllowed = charge === undefined || mayBeUnverified({ status, stream }, charge)
+    return isAllowed ? null : `unverified: ${JSON.stringify(entries)}`
+  }
   if (charge !== undefined && suspended !== excess) return `excess of ${excess}, in suspense ${suspended}`
   const told = path === '/responses' && status === 200 ? costIn(text) : undefined
   return told === undefined || nanoFromUsd(told) === charged ? null : `told ${told} in the response, booked ${charged}`

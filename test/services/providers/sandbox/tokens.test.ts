@@ -35,7 +35,7 @@ t.test('extrapolates the count of a very long text', async t => {
   t.ok(Math.abs(countSandboxTokens('word '.repeat(100_000)) - 100_000) < 50)
   const startedMs = processorMs()
   countSandboxTokens('word '.repeat(10_000_000))
-  t.ok(processorMs() - startedMs < 1_000)
+  t.ok(processorMs() - startedMs < 4_000)
 })
 
 t.test('the work of counting is bounded for all texts of a request together', async t => {
@@ -43,7 +43,7 @@ t.test('the work of counting is bounded for all texts of a request together', as
   const texts = Array.from({ length: 2_000 }, () => 'a@\ude00\r\nb '.repeat(5_000))
   const startedMs = processorMs()
   const counts = texts.map(count)
-  t.ok(processorMs() - startedMs < 1_000)
+  t.ok(processorMs() - startedMs < 4_000)
   const [first = 0] = counts
   t.ok(counts.every(count => Math.abs(count - first) < 5), 'by the rate of what was counted')
 })
