@@ -4,7 +4,7 @@ import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { showSupervisor } from '../services/operations/workers/metrics.ts'
-import { buildGateway } from './helper.ts'
+import { buildGateway } from './helpers/gateway.ts'
 
 const root = join(import.meta.dirname, '..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')

@@ -11,8 +11,8 @@ import { request } from 'undici'
 import { startGateway } from '../bin/gateway.ts'
 import { readSettings } from '../services/config/settings/settings.ts'
 import { openSqlite } from '../services/store/sqlite.ts'
-import { addressOf, spawnGateway, temporaryFolder, type GatewayProcess } from './process.ts'
-import { reply, scripts, startUpstream } from './upstream.ts'
+import { addressOf, spawnGateway, temporaryFolder, type GatewayProcess } from './helpers/process.ts'
+import { reply, scripts, startUpstream } from './servers/upstream.ts'
 
 const run = promisify(execFile)
 

@@ -5,9 +5,9 @@ import { request } from 'undici'
 import { checkLedger } from '../services/billing/ledger/check/check-books.ts'
 import { emptyPrice } from '../services/config/catalogue/models.ts'
 import { openStore } from '../services/store/open.ts'
-import { configFor, providerAt, startGateway } from './helper.ts'
-import { temporaryFolder } from './process.ts'
-import { reply, scripts, startUpstream } from './upstream.ts'
+import { configFor, providerAt, startGateway } from './helpers/gateway.ts'
+import { temporaryFolder } from './helpers/process.ts'
+import { reply, scripts, startUpstream } from './servers/upstream.ts'
 
 // A SQLite file that is deleted, moved or replaced under a gateway that has it open.
 

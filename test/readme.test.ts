@@ -8,9 +8,9 @@ import { configFromEnvironment } from '../services/config/environment/environmen
 import { variables } from '../services/config/settings/settings.ts'
 import { knownProviders } from '../services/config/catalogue/known-providers.ts'
 import { runAt } from './cli/helper.ts'
-import { startGateway } from './helper.ts'
-import { addressOf, spawnGateway, withoutHooks } from './process.ts'
-import { startUpstream } from './upstream.ts'
+import { startGateway } from './helpers/gateway.ts'
+import { addressOf, spawnGateway, withoutHooks } from './helpers/process.ts'
+import { startUpstream } from './servers/upstream.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..')

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { awaitPython, preparePython } from './python.ts'
+import { awaitPython, preparePython } from './helpers/python.ts'
 import { coverageReport, type CoverageSummary, type Floor } from './setup/coverage.ts'
 
 // `npm test`: runs all tests, and installs OpenAI's SDK for Python meanwhile; with files as arguments it runs

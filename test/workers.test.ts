@@ -2,9 +2,9 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import t from 'tap'
-import { createDatabase } from './engines.ts'
-import { spawnGateway } from './process.ts'
-import { testTwoWorkers, until } from './worker-nodes.ts'
+import { createDatabase } from './helpers/engines.ts'
+import { spawnGateway } from './helpers/process.ts'
+import { testTwoWorkers, until } from './helpers/worker-nodes.ts'
 
 t.test('two workers (sqlite)', async t => {
   await testTwoWorkers(t, await createDatabase(t, 'sqlite'))

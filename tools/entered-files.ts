@@ -7,9 +7,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { made, perImage } from '../test/contract/image-shop.ts'
-import { configFor, providerAt, startGateway } from '../test/helper.ts'
-import { startImageServer } from '../test/image-server.ts'
-import { startUpstream } from '../test/upstream.ts'
+import { configFor, providerAt, startGateway } from '../test/helpers/gateway.ts'
+import { startImageServer } from '../test/servers/image-server.ts'
+import { startUpstream } from '../test/servers/upstream.ts'
 
 // Counts the project files that a warm request enters: those outside `test`, `bench` and `tools` of which it
 // calls at least one function, by V8's precise coverage. Code at the top level of a module does not count.

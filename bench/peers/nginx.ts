@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { freePort } from '../../test/free-port.ts'
+import { freePort } from '../../test/helpers/free-port.ts'
 import type { Child } from '../child.ts'
 
 /** Whether nginx is installed. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { configFor, providerAt, startGateway } from '../helper.ts'
-import { reply, startUpstream } from '../upstream.ts'
+import { configFor, providerAt, startGateway } from '../helpers/gateway.ts'
+import { reply, startUpstream } from '../servers/upstream.ts'
 import { inFolder, installed, runProgram } from './agent.ts'
 
 /** The version whose transcript is in test/fixtures/agents. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { models, startModels, type KindOfModel } from './models.ts'
-import { aiderPackages, preparePython } from '../python.ts'
+import { aiderPackages, preparePython } from '../helpers/python.ts'
 import { inFolder, installed, runProgram } from './agent.ts'
 
 // Claude Code and aider, which edit a file as the obedient models behind the gateway say.

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { copyFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { models, startModels } from './models.ts'
-import { agentPackages, preparePython } from '../python.ts'
+import { agentPackages, preparePython } from '../helpers/python.ts'
 import { inFolder, installed, runProgram } from './agent.ts'
 
 /** Programs in Python that give one client its tasks with every kind of model. */

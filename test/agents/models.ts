@@ -1,11 +1,11 @@
 import { configFromEnvironment } from '../../services/config/environment/environment.ts'
 import type { GatewayConfig, ModelConfig } from '../../services/config/catalogue/types.ts'
 import { modelFromCatalogue } from '../../services/config/catalogue/models.ts'
-import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
+import { configFor, providerAt, startGateway, type Gateway } from '../helpers/gateway.ts'
 import { startAnthropic } from '../servers/anthropic.ts'
 import { startGemini } from '../servers/gemini.ts'
 import { obedientChat, obedientClaude, obedientGemini, obedientResponses } from '../servers/obedient.ts'
-import { startUpstream, type UpstreamRequest } from '../upstream.ts'
+import { startUpstream, type UpstreamRequest } from '../servers/upstream.ts'
 
 /**
  * Public names of one model of each kind; that of kind `native` stands behind a provider with the Responses

@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, utimesS
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import t from 'tap'
-import { addressOf, spawnGateway, withoutHooks } from '../process.ts'
+import { addressOf, spawnGateway, withoutHooks } from '../helpers/process.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 

@@ -5,7 +5,7 @@ import type { Readable, Writable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import t from 'tap'
 import type { Test } from 'tap'
-import { withoutHooks } from '../process.ts'
+import { withoutHooks } from '../helpers/process.ts'
 import { oldNodes } from './old-nodes.ts'
 
 const launcher = join(import.meta.dirname, '..', '..', 'bin', 'node.js')

@@ -8,10 +8,10 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import type { Test } from 'tap'
-import { createDatabase } from '../engines.ts'
-import { addressOf, spawnGateway, temporaryFolder, withoutHooks } from '../process.ts'
+import { createDatabase } from '../helpers/engines.ts'
+import { addressOf, spawnGateway, temporaryFolder, withoutHooks } from '../helpers/process.ts'
 import { oldNodes } from './old-nodes.ts'
-import { runningMs } from '../running-time.ts'
+import { runningMs } from '../helpers/running-time.ts'
 
 const program = join(import.meta.dirname, '..', '..', 'bin', 'tollgate.js')
 

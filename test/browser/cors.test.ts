@@ -3,8 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join, normalize } from 'node:path'
 import t from 'tap'
-import { openPage, skip } from '../chromium.ts'
-import { startGateway } from '../helper.ts'
+import { openPage, skip } from '../helpers/chromium.ts'
+import { startGateway } from '../helpers/gateway.ts'
 
 const modules = join(import.meta.dirname, '..', '..', 'node_modules')
 

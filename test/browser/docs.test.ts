@@ -1,6 +1,6 @@
 import t from 'tap'
-import { openPage, problemsOf, skip } from '../chromium.ts'
-import { startGateway } from '../helper.ts'
+import { openPage, problemsOf, skip } from '../helpers/chromium.ts'
+import { startGateway } from '../helpers/gateway.ts'
 
 t.test('the page can be read in a browser, and tries an operation out with a key', { skip }, async t => {
   const { url, key } = await startGateway(t)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { configFromEnvironment } from '../../services/config/environment/environment.ts'
-import { openPage, skip } from '../chromium.ts'
-import { startGateway } from '../helper.ts'
+import { openPage, skip } from '../helpers/chromium.ts'
+import { startGateway } from '../helpers/gateway.ts'
 
 interface Played { currentTime: number, sought: number }
 

@@ -4,8 +4,8 @@ import t, { type Test } from 'tap'
 import { breakerDefaults, requestsDefaults } from '../../services/config/defaults.ts'
 import { builtInPolicies } from '../../services/config/read/policies.ts'
 import type { ModelConfig } from '../../services/config/catalogue/types.ts'
-import { configFor, providerAt, startGateway } from '../helper.ts'
-import { refusal, reply, startUpstream, type Script, type Upstream } from '../upstream.ts'
+import { configFor, providerAt, startGateway } from '../helpers/gateway.ts'
+import { refusal, reply, startUpstream, type Script, type Upstream } from '../servers/upstream.ts'
 
 const messages = [{ role: 'user' as const, content: 'How high is K2?' }]
 const domains = ['code', 'math', 'tools', 'knowledge', 'extraction', 'chat', 'multilingual', 'long_context']

@@ -6,8 +6,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { promisify } from 'node:util'
 import t from 'tap'
 import type { Test } from 'tap'
-import { freePort } from '../free-port.ts'
-import { addressOf, spawnGateway, temporaryFolder } from '../process.ts'
+import { freePort } from '../helpers/free-port.ts'
+import { addressOf, spawnGateway, temporaryFolder } from '../helpers/process.ts'
 import { checkLedger } from './ledger-check.ts'
 
 // The commands of docs/books.md, while a gateway serves requests.

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import type { Random } from '../services/billing/ledger/random.ts'
-import { chunks, events, type Script } from '../upstream.ts'
+import { chunks, events, type Script } from '../servers/upstream.ts'
 
 /** A client's stream. `node` serves it; null until that is known. */
 export interface Stream {

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import t from 'tap'
-import { startPostgres } from '../postgres.ts'
-import { addressOf, spawnGateway } from '../process.ts'
+import { startPostgres } from '../helpers/postgres.ts'
+import { addressOf, spawnGateway } from '../helpers/process.ts'
 
 const text = 'sandbox:delay 120000'
 /** What is under way when the database goes, of each kind that records its end. */

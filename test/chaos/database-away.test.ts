@@ -1,8 +1,8 @@
 import t from 'tap'
 import { Pool } from 'undici'
-import { startGateway } from '../helper.ts'
-import { startPostgres } from '../postgres.ts'
-import { addressOf, spawnGateway } from '../process.ts'
+import { startGateway } from '../helpers/gateway.ts'
+import { startPostgres } from '../helpers/postgres.ts'
+import { addressOf, spawnGateway } from '../helpers/process.ts'
 
 t.test('without its database a node answers 503 with retry-after, never 401, and recovers without a restart', async t => {
   const postgres = await startPostgres(t)

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
 import { breakerDefaults, requestsDefaults } from '../../services/config/defaults.ts'
 import type { GatewayConfig } from '../../services/config/catalogue/types.ts'
-import { price } from '../faults.ts'
-import { configFor, providerAt, startGateway } from '../helper.ts'
+import { price } from '../helpers/faults.ts'
+import { configFor, providerAt, startGateway } from '../helpers/gateway.ts'
 import type { Random } from '../services/billing/ledger/random.ts'
-import { refusal, reply, retryAfter, scripts, startUpstream, type Script, type Upstream } from '../upstream.ts'
+import { refusal, reply, retryAfter, scripts, startUpstream, type Script, type Upstream } from '../servers/upstream.ts'
 
 /** What came of the requests of one run. */
 export interface Outcome {

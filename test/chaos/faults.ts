@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util'
 import { checkLedger } from '../../services/billing/ledger/check/check-books.ts'
-import { answerNano, deployedAt, failAtRandom, sendMany } from '../faults.ts'
-import { startGateway } from '../helper.ts'
+import { answerNano, deployedAt, failAtRandom, sendMany } from '../helpers/faults.ts'
+import { startGateway } from '../helpers/gateway.ts'
 import { createRandom } from '../services/billing/ledger/random.ts'
-import { startUpstream } from '../upstream.ts'
+import { startUpstream } from '../servers/upstream.ts'
 import { createReport } from './report.ts'
 
 // Sends many requests through a gateway whose only provider fails three calls in ten, in every way of the

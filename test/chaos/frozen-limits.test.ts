@@ -6,8 +6,8 @@ import pg from 'pg'
 import t, { type Test } from 'tap'
 import { createRateLimiter } from '../../services/keys/limits/limits.ts'
 import { noLimits } from '../../services/shared/limits.ts'
-import { createDatabase } from '../engines.ts'
-import { runningMs } from '../running-time.ts'
+import { createDatabase } from '../helpers/engines.ts'
+import { runningMs } from '../helpers/running-time.ts'
 
 const freezes = 30
 const frozenMs = 100

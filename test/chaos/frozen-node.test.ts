@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { startWorker } from './ledger-node.ts'
-import { createDatabase } from '../engines.ts'
-import { temporaryFolder } from '../process.ts'
+import { createDatabase } from '../helpers/engines.ts'
+import { temporaryFolder } from '../helpers/process.ts'
 import { createBooks, posting, reservation, startLedger } from '../services/billing/ledger/helper.ts'
 
 const usd = 1_000_000_000

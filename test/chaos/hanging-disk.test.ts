@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { spawnGateway, temporaryFolder } from '../process.ts'
+import { spawnGateway, temporaryFolder } from '../helpers/process.ts'
 
 /** Opening a pipe without a reader waits in the system, as a network folder that is away does. */
 const hangingRename = (pipe: string): string => `

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
-import { outcomeOf, temporaryFolder, withoutHooks } from '../process.ts'
+import { outcomeOf, temporaryFolder, withoutHooks } from '../helpers/process.ts'
 
 const program = join(import.meta.dirname, '..', '..', 'bin', 'tollgate.js')
 

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { runSchedule } from '../services/billing/ledger/schedule.ts'
-import { openWithClock } from '../store-clock.ts'
+import { openWithClock } from '../helpers/store-clock.ts'
 import { startPostgresProcess } from './postgres.ts'
 import { createReport } from './report.ts'
 

@@ -7,8 +7,8 @@ import { createAccounts } from '../../services/billing/ledger/accounts.ts'
 import { checkLedger } from '../../services/billing/ledger/check/check-books.ts'
 import { nanoFromUsd } from '../../services/shared/money.ts'
 import { openStore } from '../../services/store/open.ts'
-import { startPostgres } from '../postgres.ts'
-import { addressOf, spawnGateway } from '../process.ts'
+import { startPostgres } from '../helpers/postgres.ts'
+import { addressOf, spawnGateway } from '../helpers/process.ts'
 
 /** The last holds more than a node keeps spare of an account, so that the database has to grant it. */
 const requests = [{ max_tokens: 100 }, { max_tokens: 100 }, { max_tokens: 4096, n: 40 }]

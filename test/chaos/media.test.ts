@@ -8,7 +8,7 @@ import t from 'tap'
 import { createDiskBlobStore } from '../../services/media/disk.ts'
 import { openStore } from '../../services/store/open.ts'
 import { deleteOrphanBlobs, collectionLimits } from '../../services/media/garbage-collection.ts'
-import { temporaryFolder } from '../process.ts'
+import { temporaryFolder } from '../helpers/process.ts'
 import { filesIn } from '../services/media/helper.ts'
 
 const program = join(import.meta.dirname, 'media-putter.ts')

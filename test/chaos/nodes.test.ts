@@ -3,8 +3,8 @@ import { Pool } from 'undici'
 import { checkLedger } from '../../services/billing/ledger/check/check-books.ts'
 import { nanoFromUsd } from '../../services/shared/money.ts'
 import { openStore } from '../../services/store/open.ts'
-import { startPostgres } from '../postgres.ts'
-import { addressOf, spawnGateway } from '../process.ts'
+import { startPostgres } from '../helpers/postgres.ts'
+import { addressOf, spawnGateway } from '../helpers/process.ts'
 
 const body = JSON.stringify({
   model: 'sandbox-chat', messages: [{ role: 'user', content: 'What is a gateway?' }], max_tokens: 100

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { temporaryFolder } from '../process.ts'
+import { temporaryFolder } from '../helpers/process.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..', '..')

@@ -18,7 +18,7 @@ export interface PostgresProcess extends AsyncDisposable {
  * Starts a server on a free port of this machine. Without `durable`, commits do not survive a power failure.
  */
 export async function startPostgresProcess ({ durable = false } = {}): Promise<PostgresProcess> {
-  const program = join(import.meta.dirname, '..', 'postgres-server.ts')
+  const program = join(import.meta.dirname, '..', 'servers', 'postgres-server.ts')
   const child = spawn(process.execPath, [program, ...durable ? ['--durable'] : []], { stdio: ['pipe', 'pipe', 'inherit'], detached: true })
   const exited = once(child, 'exit')
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { createRequire, stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
 import t from 'tap'
-import { fetchPackages } from '../fetched.ts'
+import { fetchPackages } from '../helpers/fetched.ts'
 
 // Every pattern takes linear time for any text, which recheck proves, or is listed below with a reason. It is
 // installed without its programs for the JVM and for each platform.

@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import type { Test } from 'tap'
 import { Agent as Client, request } from 'undici'
-import { sharedPostgres } from '../postgres.ts'
-import { addressOf, spawnGateway, temporaryFolder } from '../process.ts'
-import type { GatewayProcess } from '../process.ts'
+import { sharedPostgres } from '../helpers/postgres.ts'
+import { addressOf, spawnGateway, temporaryFolder } from '../helpers/process.ts'
+import type { GatewayProcess } from '../helpers/process.ts'
 
 /**
  * A typical load balancer: it keeps connections open, checks `/readyz` periodically, and sends requests to

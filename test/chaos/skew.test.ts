@@ -9,9 +9,9 @@ import { checkLedger } from '../../services/billing/ledger/check/check-books.ts'
 import { createLedger } from '../../services/billing/ledger/create.ts'
 import { openStore } from '../../services/store/open.ts'
 import type { Store } from '../../services/store/store.ts'
-import { sharedPostgres } from '../postgres.ts'
-import { addressOf, spawnGateway, temporaryFolder } from '../process.ts'
-import { reply, scripts, startUpstream, type Upstream } from '../upstream.ts'
+import { sharedPostgres } from '../helpers/postgres.ts'
+import { addressOf, spawnGateway, temporaryFolder } from '../helpers/process.ts'
+import { reply, scripts, startUpstream, type Upstream } from '../servers/upstream.ts'
 
 const minuteMs = 60_000
 const usd = 1_000_000_000

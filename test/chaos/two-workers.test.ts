@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import t from 'tap'
 import type { Test } from 'tap'
 import { Client } from 'undici'
-import { createDatabase } from '../engines.ts'
-import { addressOf, spawnGateway } from '../process.ts'
+import { createDatabase } from '../helpers/engines.ts'
+import { addressOf, spawnGateway } from '../helpers/process.ts'
 import {
   adminKey, ask, askAll, chat, childrenOf, isRunning, manyConnections, say, startNode, testTwoWorkers, until,
   type Node
-} from '../worker-nodes.ts'
+} from '../helpers/worker-nodes.ts'
 
 t.test('two workers (postgres)', async t => {
   await testTwoWorkers(t, await createDatabase(t, 'postgres'))

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { createEmptyDatabase, forEachEngine } from '../engines.ts'
-import { addressOf, spawnGateway, type GatewayProcess } from '../process.ts'
+import { createEmptyDatabase, forEachEngine } from '../helpers/engines.ts'
+import { addressOf, spawnGateway, type GatewayProcess } from '../helpers/process.ts'
 import { olderRelease } from './older-release.ts'
 import { checkLedger } from './ledger-check.ts'
 

@@ -2,7 +2,7 @@ import { text } from 'node:stream/consumers'
 import { PassThrough } from 'node:stream'
 import type { Test } from 'tap'
 import { runCommandLine } from '../../cli/run.ts'
-import { createDatabase } from '../engines.ts'
+import { createDatabase } from '../helpers/engines.ts'
 
 export interface Ended { code: number, out: string, err: string }
 

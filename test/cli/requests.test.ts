@@ -1,5 +1,5 @@
 import t from 'tap'
-import { buildGateway } from '../helper.ts'
+import { buildGateway } from '../helpers/gateway.ts'
 import { createCommandLine } from './helper.ts'
 
 t.test('requests are listed and shown', async t => {

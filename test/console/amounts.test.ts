@@ -1,5 +1,5 @@
 import t from 'tap'
-import { amounts, notAmounts } from '../amount-cases.ts'
+import { amounts, notAmounts } from '../helpers/amount-cases.ts'
 import { chat, findingsOf, openConsole, skip } from './stand.ts'
 
 t.test('amounts: the button has what is booked, and a text that is none is refused before it is sent', { skip }, async t => {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { configFor, providerAt } from '../helper.ts'
-import { refusal, startUpstream } from '../upstream.ts'
+import { configFor, providerAt } from '../helpers/gateway.ts'
+import { refusal, startUpstream } from '../servers/upstream.ts'
 import { chat, findingsOf, isTooWide, openConsole, skip } from './stand.ts'
 
 t.test('now: figures arrive and link to what they are made of', { skip }, async t => {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { withoutHooks } from '../process.ts'
+import { withoutHooks } from '../helpers/process.ts'
 import { findingsOf, isTooWide, openConsole, skip } from './stand.ts'
 
 const run = promisify(execFile)

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Download } from 'playwright-core'
 import t from 'tap'
 import { auditActions } from '../../console/src/words.ts'
-import { seed } from '../seed.ts'
+import { seed } from '../helpers/seed.ts'
 import { fillGateway } from './example.ts'
 import { chat, loaded, openConsole, skip } from './stand.ts'
 

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import pg from 'pg'
 import { startPostgresProcess } from '../chaos/postgres.ts'
-import { startGateway } from '../helper.ts'
-import { seed } from '../seed.ts'
+import { startGateway } from '../helpers/gateway.ts'
+import { seed } from '../helpers/seed.ts'
 
 // Measures what each page of the console asks `/admin` for, with many rows, over HTTP. Fails above the limit.
 

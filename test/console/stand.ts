@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
-import { openPage } from '../chromium.ts'
-import { startGateway, type Gateway } from '../helper.ts'
+import { openPage } from '../helpers/chromium.ts'
+import { startGateway, type Gateway } from '../helpers/gateway.ts'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-export { skip } from '../chromium.ts'
+export { skip } from '../helpers/chromium.ts'
 
 export const adminKey = `sk-admin-${'0'.repeat(24)}`
 

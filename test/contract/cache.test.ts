@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
 import { request } from 'undici'
 import { usdText } from '../../services/shared/money.ts'
-import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
-import { reply, scripts, startUpstream } from '../upstream.ts'
+import { configFor, providerAt, startGateway, type Gateway } from '../helpers/gateway.ts'
+import { reply, scripts, startUpstream } from '../servers/upstream.ts'
 
 const question = { model: 'chat', temperature: 0, messages: [{ role: 'user', content: 'Hello' }], max_tokens: 50 }
 const none = { cacheReadPico: null, cacheWritePico: null, imageNano: null, secondNano: null }

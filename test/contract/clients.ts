@@ -1,6 +1,6 @@
 import OpenAI from 'openai'
 import OpenAIv4 from 'openai-v4'
-import type { Gateway } from '../helper.ts'
+import type { Gateway } from '../helpers/gateway.ts'
 
 /**
  * The official SDK in each major version in use; without retries, so that each test sees the first answer.

@@ -4,11 +4,11 @@ import type { Test } from 'tap'
 import { request } from 'undici'
 import type { GatewayConfig, ModelConfig, ProviderConfig } from '../../services/config/catalogue/types.ts'
 import { openStore } from '../../services/store/open.ts'
-import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
-import { temporaryFolder } from '../process.ts'
+import { configFor, providerAt, startGateway, type Gateway } from '../helpers/gateway.ts'
+import { temporaryFolder } from '../helpers/process.ts'
 import { encode, errorBody, replay, startAnthropic } from '../servers/anthropic.ts'
 import { says, startGemini } from '../servers/gemini.ts'
-import { document, events, finish, head, send, sequence, startUpstream, type Script, type Upstream } from '../upstream.ts'
+import { document, events, finish, head, send, sequence, startUpstream, type Script, type Upstream } from '../servers/upstream.ts'
 
 /** 1000 nano-USD per token of the prompt, 4000 per token of the answer. */
 const price = {

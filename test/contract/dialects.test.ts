@@ -4,9 +4,9 @@ import { JsonText } from '../../services/shared/json.ts'
 import { createProviders } from '../../services/providers/registry.ts'
 import { dialects } from '../../services/providers/openai/dialects.ts'
 import { Deadlines } from '../../services/shared/timers.ts'
-import { configFor, providerAt, startGateway } from '../helper.ts'
-import { document, modelList, reply, scripts, startUpstream } from '../upstream.ts'
-import type { Completion, Script } from '../upstream.ts'
+import { configFor, providerAt, startGateway } from '../helpers/gateway.ts'
+import { document, modelList, reply, scripts, startUpstream } from '../servers/upstream.ts'
+import type { Completion, Script } from '../servers/upstream.ts'
 
 const upstream = await startUpstream()
 t.teardown(() => upstream.close())

@@ -1,9 +1,9 @@
 import t, { type Test } from 'tap'
 import { request } from 'undici'
 import { requestsDefaults } from '../../services/config/defaults.ts'
-import { price } from '../faults.ts'
-import { configFor, providerAt, startGateway } from '../helper.ts'
-import { document, finish, head, reply, send, sequence, startUpstream, type Script } from '../upstream.ts'
+import { price } from '../helpers/faults.ts'
+import { configFor, providerAt, startGateway } from '../helpers/gateway.ts'
+import { document, finish, head, reply, send, sequence, startUpstream, type Script } from '../servers/upstream.ts'
 
 // A provider that answers 200 and says nothing has failed, before anything has gone to the client.
 

@@ -1,6 +1,6 @@
 import t from 'tap'
 import * as fixtures from '../fixtures/gemini/responses.ts'
-import { startGateway } from '../helper.ts'
+import { startGateway } from '../helpers/gateway.ts'
 import { problem, says, startGemini, type Response } from '../servers/gemini.ts'
 import { forgetful, roundTrips, type RunnableTool } from './clients.ts'
 

@@ -9,13 +9,13 @@ import { createDownloader } from '../../services/media/download.ts'
 import { createModelRegistry } from '../../services/models/models.ts'
 import { createProviders } from '../../services/providers/registry.ts'
 import * as fixtures from '../fixtures/gemini/responses.ts'
-import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
+import { configFor, providerAt, startGateway, type Gateway } from '../helpers/gateway.ts'
 import { page, problem, says, startGemini, type GeminiServer } from '../servers/gemini.ts'
-import { cuts, finish, halfClose, head, reset, send, sequence, stall, startUpstream } from '../upstream.ts'
-import type { Script } from '../upstream.ts'
+import { cuts, finish, halfClose, head, reset, send, sequence, stall, startUpstream } from '../servers/upstream.ts'
+import type { Script } from '../servers/upstream.ts'
 import { clientNames, clients } from './clients.ts'
 import { openaiSchema } from './openai-schemas.ts'
-import { generous } from '../timeouts.ts'
+import { generous } from '../helpers/timeouts.ts'
 
 const wholeSchema = openaiSchema('CreateChatCompletionResponse')
 const chunkSchema = openaiSchema('CreateChatCompletionStreamResponse')

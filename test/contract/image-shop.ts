@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
 import type { Test } from 'tap'
 import type { GatewayConfig, ImageAbilities, ModelConfig, ProviderConfig } from '../../services/config/catalogue/types.ts'
-import type { Database } from '../engines.ts'
-import { configFor, providerAt, startGateway, type Gateway } from '../helper.ts'
-import { picture, startImageServer, type ImageServer, type Reply, type Seen } from '../image-server.ts'
+import type { Database } from '../helpers/engines.ts'
+import { configFor, providerAt, startGateway, type Gateway } from '../helpers/gateway.ts'
+import { picture, startImageServer, type ImageServer, type Reply, type Seen } from '../servers/image-server.ts'
 import { emptyPrice } from '../../services/config/catalogue/models.ts'
 
 /** A gateway whose only model, `picture`, is served by a local server. */

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap'
 import { request } from 'undici'
 import { checkLedger } from '../../services/billing/ledger/check/check-books.ts'
 import { StoreUnavailable } from '../../services/store/store.ts'
-import { createDatabase, forEachEngine } from '../engines.ts'
+import { createDatabase, forEachEngine } from '../helpers/engines.ts'
 import { entriesOf, made, openShop, post, type Shop } from './image-shop.ts'
 
 async function until (condition: () => boolean | Promise<boolean>): Promise<void> {

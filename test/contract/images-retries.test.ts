@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import OpenAI from 'openai'
 import t from 'tap'
 import { videoDefaults } from '../../services/config/defaults.ts'
-import { forEachEngine } from '../engines.ts'
-import type { Reply } from '../image-server.ts'
+import { forEachEngine } from '../helpers/engines.ts'
+import type { Reply } from '../servers/image-server.ts'
 import { billing, entriesOf, made, openShop, post, type Shop } from './image-shop.ts'
 
 /** A gateway whose images take until `release` is called, and which heartbeats early. */

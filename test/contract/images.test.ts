@@ -1,7 +1,7 @@
 import sharp from 'sharp'
 import t from 'tap'
 import { request } from 'undici'
-import { startGateway, type Gateway } from '../helper.ts'
+import { startGateway, type Gateway } from '../helpers/gateway.ts'
 import { compileOpenAi } from '../schemas/validators.ts'
 import { clientNames, clients, errorClasses } from './clients.ts'
 

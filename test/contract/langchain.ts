@@ -1,4 +1,4 @@
-import { fetchPackages } from '../fetched.ts'
+import { fetchPackages } from '../helpers/fetched.ts'
 
 interface Runnable<Output> {
   invoke (text: string): Promise<Output>

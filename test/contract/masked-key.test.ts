@@ -1,7 +1,7 @@
 import t from 'tap'
 import { request } from 'undici'
-import { configFor, providerAt, startGateway } from '../helper.ts'
-import { document, startUpstream, type Script } from '../upstream.ts'
+import { configFor, providerAt, startGateway } from '../helpers/gateway.ts'
+import { document, startUpstream, type Script } from '../servers/upstream.ts'
 
 /** An operator's key that looks like an ordinary word. */
 const apiKey = 'hollyhock'

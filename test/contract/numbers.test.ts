@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import t from 'tap'
 import type { ModelConfig } from '../../services/config/catalogue/types.ts'
 import { emptyPrice } from '../../services/config/catalogue/models.ts'
-import { buildGateway, configFor, providerAt } from '../helper.ts'
-import { startImageServer } from '../image-server.ts'
-import { reply, startUpstream } from '../upstream.ts'
+import { buildGateway, configFor, providerAt } from '../helpers/gateway.ts'
+import { startImageServer } from '../servers/image-server.ts'
+import { reply, startUpstream } from '../servers/upstream.ts'
 import { made } from './image-shop.ts'
 
 // No number in a request makes the gateway itself fail.

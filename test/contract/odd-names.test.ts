@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { request } from 'undici'
 import { builtInPolicies } from '../../services/config/read/policies.ts'
-import { configFor, providerAt, startGateway } from '../helper.ts'
-import { keepOpen } from '../keep-open.ts'
+import { configFor, providerAt, startGateway } from '../helpers/gateway.ts'
+import { keepOpen } from '../helpers/keep-open.ts'
 
 const adminKey = 'operator-key-of-this-test'
 /** Members of each object in JavaScript. */

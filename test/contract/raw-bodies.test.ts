@@ -1,6 +1,6 @@
 import t from 'tap'
-import { configFor, providerAt, startGateway } from '../helper.ts'
-import { reply, startUpstream } from '../upstream.ts'
+import { configFor, providerAt, startGateway } from '../helpers/gateway.ts'
+import { reply, startUpstream } from '../servers/upstream.ts'
 
 const upstream = await startUpstream()
 t.teardown(() => upstream.close())

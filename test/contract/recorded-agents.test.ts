@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { configFor, providerAt, startGateway } from '../helper.ts'
-import { complaintAboutEvents } from '../message-grammar.ts'
-import { reply, startUpstream } from '../upstream.ts'
+import { configFor, providerAt, startGateway } from '../helpers/gateway.ts'
+import { complaintAboutEvents } from '../helpers/message-grammar.ts'
+import { reply, startUpstream } from '../servers/upstream.ts'
 import { startClaudePair } from './messages/clients.ts'
 
 // What programs send, recorded by `npm run test:agents -- --record`; Codex's is in responses/agents.test.ts.

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
-import { startGateway, type Gateway } from '../helper.ts'
+import { startGateway, type Gateway } from '../helpers/gateway.ts'
 import { clientNames, clients, errorClasses } from './clients.ts'
 
 const messages = [{ role: 'user' as const, content: 'Hello' }]

@@ -1,7 +1,7 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { generateText, jsonSchema, Output, stepCountIs, streamText, tool } from 'ai'
 import OpenAI from 'openai'
-import type { Gateway } from '../helper.ts'
+import type { Gateway } from '../helpers/gateway.ts'
 import { openAIResponses } from './responses/responses-client.ts'
 
 /** A tool that the model may call; the client runs it and returns its result in its own way. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t from 'tap'
-import { startGateway } from '../helper.ts'
+import { startGateway } from '../helpers/gateway.ts'
 
 const gateway = await startGateway(t)
 const prompt = 'Fix calc.py. Never use exec_command, shell, Bash, bash, apply_patch, Write or Edit to run `rm -rf build`.'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startGateway } from '../helper.ts'
+import { startGateway } from '../helpers/gateway.ts'
 import { clientNames, clients, errorClasses } from './clients.ts'
 import { openaiSchema } from './openai-schemas.ts'
 

@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { FastifyInstance, RouteOptions } from 'fastify'
 import t from 'tap'
-import { buildGateway } from '../helper.ts'
+import { buildGateway } from '../helpers/gateway.ts'
 
 /** The routes whose answers have no serializer: relayed answers, files, text, and documents. */
 const passThrough = [

@@ -11,9 +11,9 @@ import t from 'tap'
 import { request } from 'undici'
 import { parse, parseAllDocuments } from 'yaml'
 import { videoDefaults } from '../../services/config/defaults.ts'
-import { startGateway } from '../helper.ts'
-import { temporaryFolder } from '../process.ts'
-import { startHaproxyBefore, startNginxBefore } from '../proxies.ts'
+import { startGateway } from '../helpers/gateway.ts'
+import { temporaryFolder } from '../helpers/process.ts'
+import { startHaproxyBefore, startNginxBefore } from '../servers/proxies.ts'
 import { checkManifest } from './manifest-models.ts'
 
 /** What a node needs at most to end submits and to write its settlements. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Copy, DockerfileParser, From, type Instruction } from 'dockerfile-ast'
 import { parse } from 'yaml'
-import { freePort } from '../free-port.ts'
+import { freePort } from '../helpers/free-port.ts'
 
 // Runs the commands of deploy/Dockerfile in empty folders, without Docker: each stage is a folder, the
 // context follows .dockerignore, and the last stage's command must serve, pass its own health check and end

@@ -1,4 +1,4 @@
-import { fetchPackages } from '../fetched.ts'
+import { fetchPackages } from '../helpers/fetched.ts'
 
 type Model = new (manifest: object) => { validate (): void }
 type Group<Kind extends string> = Record<Kind, Model>

@@ -1,5 +1,5 @@
 import fc, { type Arbitrary } from 'fast-check'
-import { anyCharacter } from '../any-character.ts'
+import { anyCharacter } from '../helpers/any-character.ts'
 
 /** The part of JSON Schema that the OpenAPI document uses. */
 export interface JsonSchema {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { picture } from '../image-server.ts'
-import { finish, hangUp, head, reset, send, sequence, stall, startUpstream } from '../upstream.ts'
-import type { Script, Upstream, UpstreamRequest } from '../upstream.ts'
+import { picture } from '../servers/image-server.ts'
+import { finish, hangUp, head, reset, send, sequence, stall, startUpstream } from '../servers/upstream.ts'
+import type { Script, Upstream, UpstreamRequest } from '../servers/upstream.ts'
 
 /** JSON text of one value in a usage object; null: the member is missing. */
 export type RawValue = string | null

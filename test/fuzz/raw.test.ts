@@ -3,8 +3,8 @@ import { connect } from 'node:net'
 import { text as readText } from 'node:stream/consumers'
 import fc from 'fast-check'
 import t from 'tap'
-import { startGateway, type Gateway } from '../helper.ts'
-import { anyCharacter } from '../any-character.ts'
+import { startGateway, type Gateway } from '../helpers/gateway.ts'
+import { anyCharacter } from '../helpers/any-character.ts'
 
 // Sends malformed HTTP. The answer is never a 5xx, and the gateway keeps serving.
 

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import t from 'tap'
-import { buildGateway } from '../helper.ts'
+import { buildGateway } from '../helpers/gateway.ts'
 import { inlined } from '../openapi/inline.ts'
 import { broken, valid, type JsonSchema } from './arbitrary.ts'
 

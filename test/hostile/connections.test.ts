@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import t from 'tap'
-import { freePort } from '../free-port.ts'
-import { startGateway } from '../helper.ts'
+import { freePort } from '../helpers/free-port.ts'
+import { startGateway } from '../helpers/gateway.ts'
 
 t.test('beyond so many connections a further one is closed, on both addresses', async t => {
   const port = await freePort()

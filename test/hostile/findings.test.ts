@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
 import { configFromEnvironment } from '../../services/config/environment/environment.ts'
-import { hastenVideos, startGateway, type Gateway } from '../helper.ts'
-import { processorMs } from '../processor-time.ts'
+import { hastenVideos, startGateway, type Gateway } from '../helpers/gateway.ts'
+import { processorMs } from '../helpers/processor-time.ts'
 
 // Attacks that once succeeded, each by its number. The others: A2, values that take more memory than their
 // text, is chaos/many-large-bodies and `empty objects` of chaos/pauses; A4, apps in browsers, is

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import t from 'tap'
-import { startGateway, type Gateway } from '../helper.ts'
+import { startGateway, type Gateway } from '../helpers/gateway.ts'
 
 const body = JSON.stringify({ model: 'sandbox-chat', messages: [{ role: 'user', content: 'Hello' }] })
 

@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { addressOf, spawnGateway } from '../process.ts'
+import { addressOf, spawnGateway } from '../helpers/process.ts'
 
 const wait = 'sandbox:delay 15'
 const messages = [{ role: 'user', content: wait }]

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { addressOf, spawnGateway, type GatewayProcess } from '../process.ts'
+import { addressOf, spawnGateway, type GatewayProcess } from '../helpers/process.ts'
 
 interface Teardown { teardown (work: () => unknown): void }
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { startMetered, type MeteredGateway } from './metered-gateway.ts'
-import { keepOpen } from '../keep-open.ts'
+import { keepOpen } from '../helpers/keep-open.ts'
 
 /** A body as a provider sends it, whatever was asked for. */
 export interface OddAnswer { type: 'application/json' | 'text/event-stream', body: string }

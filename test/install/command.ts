@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { outcomeOf, type Outcome } from '../process.ts'
+import { outcomeOf, type Outcome } from '../helpers/process.ts'
 
 export interface Bounds {
   cwd: string

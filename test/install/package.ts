@@ -1,7 +1,7 @@
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from '../free-port.ts'
+import { freePort } from '../helpers/free-port.ts'
 import { runBounded, startBounded } from './command.ts'
 
 // Without a clone: `npm pack` makes the package, npm installs it into an empty folder

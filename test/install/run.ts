@@ -2,7 +2,7 @@ import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import packageFile from '../../package.json' with { type: 'json' }
-import { freePort } from '../free-port.ts'
+import { freePort } from '../helpers/free-port.ts'
 import { runBounded, startBounded } from './command.ts'
 
 // Follows the README on a fresh clone with the versions of Node and npm that users have: install, start,

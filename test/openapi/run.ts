@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { inFolder, installed, runProgram } from '../agents/agent.ts'
-import { addressOf, spawnGateway } from '../process.ts'
+import { addressOf, spawnGateway } from '../helpers/process.ts'
 
 // Programs from the registry read the OpenAPI document of a running gateway: two linters, and a generator
 // of a client, which is compiled and calls the gateway. With 270 packages they are no dependencies.

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { request } from 'undici'
-import { buildGateway, startGateway } from '../helper.ts'
+import { buildGateway, startGateway } from '../helpers/gateway.ts'
 
 t.test('the reference page and its script come from this server alone', async t => {
   const { url } = await startGateway(t)

@@ -1,6 +1,6 @@
 import OpenAI from 'openai'
 import t from 'tap'
-import { buildGateway, startGateway } from '../helper.ts'
+import { buildGateway, startGateway } from '../helpers/gateway.ts'
 
 const page = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
 

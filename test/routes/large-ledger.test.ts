@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { seedBooks } from '../../bench/seed-books.ts'
 import { quantileOf } from '../../bench/statistics.ts'
-import { createDatabase } from '../engines.ts'
-import { buildGateway } from '../helper.ts'
+import { createDatabase } from '../helpers/engines.ts'
+import { buildGateway } from '../helpers/gateway.ts'
 import { adminKey } from './admin/helper.ts'
 
 const seed = 1

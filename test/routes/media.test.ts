@@ -5,9 +5,9 @@ import { connect } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import type { StoredMedia } from '../../services/media/media.ts'
-import { buildGateway, startGateway } from '../helper.ts'
+import { buildGateway, startGateway } from '../helpers/gateway.ts'
 import { mp4Of, pngOf } from '../services/media/samples.ts'
-import { temporaryFolder } from '../process.ts'
+import { temporaryFolder } from '../helpers/process.ts'
 
 const png = pngOf(64, 48)
 const base = 'http://gw/v1'

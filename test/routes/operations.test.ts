@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import { request } from 'undici'
 import metricsPort from '../../plugins/gateway/metrics-port.ts'
-import { buildGateway, startGateway } from '../helper.ts'
+import { buildGateway, startGateway } from '../helpers/gateway.ts'
 
 const adminKey = 'operator-key-of-this-test'
 const env = { TOLLGATE_ADMIN_KEY: adminKey }

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { request } from 'undici'
 import { checkLedger } from '../../services/billing/ledger/check/check-books.ts'
-import { forEachEngine } from '../engines.ts'
-import { startGateway } from '../helper.ts'
+import { forEachEngine } from '../helpers/engines.ts'
+import { startGateway } from '../helpers/gateway.ts'
 
 const ask = { model: 'sandbox-chat', messages: [{ role: 'user', content: 'hello' }] }
 

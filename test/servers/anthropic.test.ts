@@ -1,6 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk'
 import t, { type Test } from 'tap'
-import { cuts } from '../upstream.ts'
+import { cuts } from './upstream.ts'
 import { errorBody, models, refusal, reply, sign, startAnthropic } from './anthropic.ts'
 import type { Reply } from './anthropic.ts'
 

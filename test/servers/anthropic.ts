@@ -1,7 +1,7 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import { createHash } from 'node:crypto'
-import { finish, head, send, sequence, startUpstream } from '../upstream.ts'
-import type { Cut, Script, Transfer, Upstream, UpstreamRequest } from '../upstream.ts'
+import { finish, head, send, sequence, startUpstream } from './upstream.ts'
+import type { Cut, Script, Transfer, Upstream, UpstreamRequest } from './upstream.ts'
 import { budgetAboveLimit, complaintAbout } from './anthropic-rules.ts'
 
 // A local server that speaks Anthropic's Messages API as @anthropic-ai/sdk 1.12.0 types it, refuses what the

@@ -1,7 +1,7 @@
 import { FunctionCallingConfigMode, GoogleGenAI, ThinkingLevel } from '@google/genai'
 import t, { type Test } from 'tap'
 import * as fixtures from '../fixtures/gemini/responses.ts'
-import { cuts, reset } from '../upstream.ts'
+import { cuts, reset } from './upstream.ts'
 import { problem, says, startGemini, type GeminiServer } from './gemini.ts'
 
 // Google's own client against the local server: it holds the server to the wire format that the client reads.

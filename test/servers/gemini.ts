@@ -1,6 +1,6 @@
 import type { GenerateContentResponse } from '@google/genai'
-import { finish, head, send, sequence, startUpstream } from '../upstream.ts'
-import type { Script, Transfer, Upstream, UpstreamRequest } from '../upstream.ts'
+import { finish, head, send, sequence, startUpstream } from './upstream.ts'
+import type { Script, Transfer, Upstream, UpstreamRequest } from './upstream.ts'
 import { fault, generateContentRequest } from './gemini-messages.ts'
 import { refusalOf, type Parsed } from './gemini-rules.ts'
 

@@ -2,7 +2,7 @@ import { isObject } from '../../services/shared/json.ts'
 import { reply as claudeReply, type Said } from './anthropic.ts'
 import { says, type Response } from './gemini.ts'
 import { answer, message, reasoning } from './responses.ts'
-import { reply, type Completion, type Script } from '../upstream.ts'
+import { reply, type Completion, type Script } from './upstream.ts'
 
 // A model that does what its prompt says, behind each of four APIs, so that a client can be judged whatever
 // the number and order of its requests. Lines of the prompt:

@@ -1,6 +1,6 @@
 import type OpenAI from 'openai'
-import { document, finish, head, reply as chatReply, send, sequence, startUpstream } from '../upstream.ts'
-import type { Script, Upstream, UpstreamRequest } from '../upstream.ts'
+import { document, finish, head, reply as chatReply, send, sequence, startUpstream } from './upstream.ts'
+import type { Script, Upstream, UpstreamRequest } from './upstream.ts'
 
 // A local server that speaks OpenAI's Responses API as openai@7.55.0 types it, beside chat completions, and
 // answers by script.

@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { keepOpen } from '../keep-open.ts'
+import { keepOpen } from '../helpers/keep-open.ts'
 
 /** One job of the provider. */
 export interface ProviderJob {

@@ -8,7 +8,7 @@ import { addressFile } from './address-file.ts'
 // Runs a Postgres server until the process with the given id has ended, and passes its address on.
 
 const runner = Number(process.argv[2])
-const server = spawn(process.execPath, [join(import.meta.dirname, '..', 'postgres-server.ts')], {
+const server = spawn(process.execPath, [join(import.meta.dirname, '..', 'servers', 'postgres-server.ts')], {
   stdio: ['pipe', 'pipe', 'ignore']
 })
 server.stdout.once('data', (address: Buffer) => process.stdout.write(address))

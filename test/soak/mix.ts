@@ -1,5 +1,5 @@
 import { request, type Dispatcher } from 'undici'
-import type { Gateway } from '../helper.ts'
+import type { Gateway } from '../helpers/gateway.ts'
 import type { Random } from '../services/billing/ledger/random.ts'
 
 /** The admin key of a soak. */

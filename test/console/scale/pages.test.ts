@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { seed } from '../../seed.ts'
+import { seed } from '../../helpers/seed.ts'
 import { openConsole, settled, skip, type Stand } from '../stand.ts'
 
 // Each page with many rows; `CONSOLE_SCALE=full` has 100,000 keys, 1,000,000 requests and 10,000 jobs.

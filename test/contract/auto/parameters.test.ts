@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
 import { configFromEnvironment } from '../../../services/config/environment/environment.ts'
 import { emptyPrice } from '../../../services/config/catalogue/models.ts'
-import { configFor, providerAt, startGateway } from '../../helper.ts'
-import { refusal, reply, startUpstream } from '../../upstream.ts'
+import { configFor, providerAt, startGateway } from '../../helpers/gateway.ts'
+import { refusal, reply, startUpstream } from '../../servers/upstream.ts'
 
 const messages = [{ role: 'user', content: 'Explain how a combustion engine works, step by step.' }]
 const tool = { type: 'function', function: { name: 'find', parameters: { type: 'object', properties: {} } } }

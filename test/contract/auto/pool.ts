@@ -4,8 +4,8 @@ import type { CatalogueFile } from '../../../services/config/catalogue/catalogue
 import { knownProviders } from '../../../services/config/catalogue/known-providers.ts'
 import { modelFromCatalogue } from '../../../services/config/catalogue/models.ts'
 import { configFromEnvironment } from '../../../services/config/environment/environment.ts'
-import { startGateway } from '../../helper.ts'
-import { finish, head, refusal, reply, send, sequence, startUpstream, type Script, type UpstreamRequest } from '../../upstream.ts'
+import { startGateway } from '../../helpers/gateway.ts'
+import { finish, head, refusal, reply, send, sequence, startUpstream, type Script, type UpstreamRequest } from '../../servers/upstream.ts'
 
 const file = new URL('../../../services/config/catalogue/models.json', import.meta.url)
 const catalogue: CatalogueFile = JSON.parse(readFileSync(file, 'utf8'))

@@ -2,10 +2,10 @@ import t, { type Test } from 'tap'
 import { request } from 'undici'
 import { requestsDefaults } from '../../../services/config/defaults.ts'
 import type { DeploymentConfig } from '../../../services/config/catalogue/types.ts'
-import { createDatabase } from '../../engines.ts'
-import { configFor, providerAt, startGateway, type Gateway } from '../../helper.ts'
+import { createDatabase } from '../../helpers/engines.ts'
+import { configFor, providerAt, startGateway, type Gateway } from '../../helpers/gateway.ts'
 import { createRandom } from '../../services/billing/ledger/random.ts'
-import { refusal, reply, scripts, startUpstream, type Upstream } from '../../upstream.ts'
+import { refusal, reply, scripts, startUpstream, type Upstream } from '../../servers/upstream.ts'
 
 interface Shop { nodes: [Gateway, Gateway], upstreams: Upstream[] }
 

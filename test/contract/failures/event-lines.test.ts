@@ -6,9 +6,9 @@ import { request } from 'undici'
 import t, { type Test } from 'tap'
 import { requestsDefaults } from '../../../services/config/defaults.ts'
 import type { ProviderConfig } from '../../../services/config/catalogue/types.ts'
-import { price } from '../../faults.ts'
-import { configFor, providerAt, startGateway, type Gateway } from '../../helper.ts'
-import { keepOpen } from '../../keep-open.ts'
+import { price } from '../../helpers/faults.ts'
+import { configFor, providerAt, startGateway, type Gateway } from '../../helpers/gateway.ts'
+import { keepOpen } from '../../helpers/keep-open.ts'
 
 const head = { id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm' }
 const usage = { prompt_tokens: 8, completion_tokens: 2, total_tokens: 10 }

@@ -2,11 +2,11 @@ import OpenAI from 'openai'
 import t, { type Test } from 'tap'
 import { breakerDefaults, requestsDefaults } from '../../../services/config/defaults.ts'
 import type { GatewayConfig, ModelConfig } from '../../../services/config/catalogue/types.ts'
-import { price } from '../../faults.ts'
-import { configFor, providerAt, startGateway, type Gateway } from '../../helper.ts'
-import { refusal, reply, retryAfter, scripts, startUpstream, type Script, type Upstream } from '../../upstream.ts'
+import { price } from '../../helpers/faults.ts'
+import { configFor, providerAt, startGateway, type Gateway } from '../../helpers/gateway.ts'
+import { refusal, reply, retryAfter, scripts, startUpstream, type Script, type Upstream } from '../../servers/upstream.ts'
 import { clients } from '../clients.ts'
-import { runningMs } from '../../running-time.ts'
+import { runningMs } from '../../helpers/running-time.ts'
 
 /** A gateway with some providers; clients are the official SDK with its own retries. */
 interface Shop {

@@ -2,11 +2,11 @@ import { request } from 'undici'
 import t, { type Test } from 'tap'
 import { breakerDefaults, requestsDefaults } from '../../../services/config/defaults.ts'
 import type { DeploymentConfig, GatewayConfig, ModelConfig, Price } from '../../../services/config/catalogue/types.ts'
-import { price } from '../../faults.ts'
-import { configFor, providerAt, startGateway, type Gateway } from '../../helper.ts'
-import { errorsByStatus, refusal, reply, retryAfter, scripts, startUpstream } from '../../upstream.ts'
-import type { Script, Upstream } from '../../upstream.ts'
-import { generous } from '../../timeouts.ts'
+import { price } from '../../helpers/faults.ts'
+import { configFor, providerAt, startGateway, type Gateway } from '../../helpers/gateway.ts'
+import { errorsByStatus, refusal, reply, retryAfter, scripts, startUpstream } from '../../servers/upstream.ts'
+import type { Script, Upstream } from '../../servers/upstream.ts'
+import { generous } from '../../helpers/timeouts.ts'
 
 interface Shop { gateway: Gateway, one: Upstream, two: Upstream }
 

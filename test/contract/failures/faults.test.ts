@@ -3,10 +3,10 @@ import t, { type Test } from 'tap'
 import { countTokens } from '../../../services/billing/count-tokens.ts'
 import { requestsDefaults } from '../../../services/config/defaults.ts'
 import { checkLedger } from '../../../services/billing/ledger/check/check-books.ts'
-import { answerNano, deployedAt, failAtRandom, sendMany } from '../../faults.ts'
-import { startGateway, type Gateway } from '../../helper.ts'
+import { answerNano, deployedAt, failAtRandom, sendMany } from '../../helpers/faults.ts'
+import { startGateway, type Gateway } from '../../helpers/gateway.ts'
 import { createRandom } from '../../services/billing/ledger/random.ts'
-import { scripts, startUpstream } from '../../upstream.ts'
+import { scripts, startUpstream } from '../../servers/upstream.ts'
 
 const seed = Date.now() % 1_000_000
 

@@ -3,13 +3,13 @@ import t, { type Test } from 'tap'
 import { breakerDefaults, requestsDefaults } from '../../../services/config/defaults.ts'
 import type { GatewayConfig, ProviderConfig } from '../../../services/config/catalogue/types.ts'
 import { dialects } from '../../../services/providers/openai/dialects.ts'
-import { createDatabase } from '../../engines.ts'
-import { price } from '../../faults.ts'
-import { configFor, providerAt, startGateway, type Gateway } from '../../helper.ts'
+import { createDatabase } from '../../helpers/engines.ts'
+import { price } from '../../helpers/faults.ts'
+import { configFor, providerAt, startGateway, type Gateway } from '../../helpers/gateway.ts'
 import {
   document, finish, halfClose, head, refusal, reply, reset, send, sequence, stall, startUpstream,
   type Script, type Upstream
-} from '../../upstream.ts'
+} from '../../servers/upstream.ts'
 import { clients } from '../clients.ts'
 import { anthropic, booksOf, compatible, openShop, type Protocol } from '../delivery-shop.ts'
 

@@ -6,9 +6,9 @@ import { request } from 'undici'
 import t, { type Test } from 'tap'
 import { requestsDefaults } from '../../../services/config/defaults.ts'
 import type { GatewayConfig, ProviderConfig } from '../../../services/config/catalogue/types.ts'
-import { configFor, providerAt, startGateway } from '../../helper.ts'
-import { keepOpen } from '../../keep-open.ts'
-import { generous } from '../../timeouts.ts'
+import { configFor, providerAt, startGateway } from '../../helpers/gateway.ts'
+import { keepOpen } from '../../helpers/keep-open.ts'
+import { generous } from '../../helpers/timeouts.ts'
 
 type Protocol = 'openai' | 'anthropic' | 'gemini'
 

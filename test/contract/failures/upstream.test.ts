@@ -1,14 +1,14 @@
 import { request } from 'undici'
 import t, { type Test } from 'tap'
 import type { ProviderConfig } from '../../../services/config/catalogue/types.ts'
-import { configFor, providerAt, startGateway, type Gateway } from '../../helper.ts'
+import { configFor, providerAt, startGateway, type Gateway } from '../../helpers/gateway.ts'
 import {
   completion, document, errorsByStatus, head, refusal, reply, retryAfter, scripts, send, sequence,
   startUpstream
-} from '../../upstream.ts'
-import type { Script, Upstream } from '../../upstream.ts'
+} from '../../servers/upstream.ts'
+import type { Script, Upstream } from '../../servers/upstream.ts'
 import { clientNames, clients } from '../clients.ts'
-import { generous } from '../../timeouts.ts'
+import { generous } from '../../helpers/timeouts.ts'
 
 interface Pair { gateway: Gateway, upstream: Upstream }
 

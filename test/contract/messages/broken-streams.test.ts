@@ -1,7 +1,7 @@
 import type { MessageStreamEvent } from '@anthropic-ai/sdk/resources/messages'
 import t from 'tap'
 import { reply } from '../../servers/anthropic.ts'
-import { halfClose, reset } from '../../upstream.ts'
+import { halfClose, reset } from '../../servers/upstream.ts'
 import { startClaudePair } from './clients.ts'
 
 // A native stream that its provider does not end properly.

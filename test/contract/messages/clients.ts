@@ -1,11 +1,11 @@
 import Anthropic from '@anthropic-ai/sdk'
 import type { Test } from 'tap'
 import type { GatewayConfig } from '../../../services/config/catalogue/types.ts'
-import { configFor, providerAt, startGateway, type Gateway } from '../../helper.ts'
-import { complaintAboutEvents } from '../../message-grammar.ts'
+import { configFor, providerAt, startGateway, type Gateway } from '../../helpers/gateway.ts'
+import { complaintAboutEvents } from '../../helpers/message-grammar.ts'
 import { startAnthropic } from '../../servers/anthropic.ts'
 import { startGemini } from '../../servers/gemini.ts'
-import { startUpstream } from '../../upstream.ts'
+import { startUpstream } from '../../servers/upstream.ts'
 
 type Params = Anthropic.MessageCreateParamsNonStreaming
 

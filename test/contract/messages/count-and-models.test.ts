@@ -1,7 +1,7 @@
 import t from 'tap'
-import { startGateway } from '../../helper.ts'
+import { startGateway } from '../../helpers/gateway.ts'
 import { document, refusal } from '../../servers/anthropic.ts'
-import { rejection } from '../../thrown.ts'
+import { rejection } from '../../helpers/thrown.ts'
 import { anthropicAt, startClaudePair, startOpenAIPair } from './clients.ts'
 
 const openai = await startOpenAIPair(t)

@@ -1,13 +1,13 @@
 import Anthropic from '@anthropic-ai/sdk'
 import t from 'tap'
 import { StoreUnavailable } from '../../../services/store/store.ts'
-import { configFor, providerAt, startGateway } from '../../helper.ts'
+import { configFor, providerAt, startGateway } from '../../helpers/gateway.ts'
 import { noLimits } from '../../../services/shared/limits.ts'
 import { errorBody, refusal as claudeRefusal, reply as claudeReply } from '../../servers/anthropic.ts'
-import { rejection } from '../../thrown.ts'
-import { refusal, reply, reset, scripts, startUpstream } from '../../upstream.ts'
+import { rejection } from '../../helpers/thrown.ts'
+import { refusal, reply, reset, scripts, startUpstream } from '../../servers/upstream.ts'
 import { anthropicAt, priced, startClaudePair } from './clients.ts'
-import { generous } from '../../timeouts.ts'
+import { generous } from '../../helpers/timeouts.ts'
 
 // Every status as the official SDK reads it: its class, Anthropic's type, the gateway's code.
 

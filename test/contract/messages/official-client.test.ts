@@ -4,9 +4,9 @@ import t from 'tap'
 import { z } from 'zod/v4'
 import { reply as claudeReply } from '../../servers/anthropic.ts'
 import { says } from '../../servers/gemini.ts'
-import { rejection } from '../../thrown.ts'
-import { reply } from '../../upstream.ts'
-import { startGateway } from '../../helper.ts'
+import { rejection } from '../../helpers/thrown.ts'
+import { reply } from '../../servers/upstream.ts'
+import { startGateway } from '../../helpers/gateway.ts'
 import { anthropicAt, ask, startClaudePair, startGeminiPair, startOpenAIPair } from './clients.ts'
 
 const openai = await startOpenAIPair(t)

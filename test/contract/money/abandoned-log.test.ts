@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { openStore } from '../../../services/store/open.ts'
-import { reply, reset, scripts, stall } from '../../upstream.ts'
+import { reply, reset, scripts, stall } from '../../servers/upstream.ts'
 import { ask, booksOf, compatible, counted, openShop, readWords, type Shop } from '../delivery-shop.ts'
 import { billing, openShop as openImageShop, perImage, post, untilAllHaveLeft } from '../image-shop.ts'
-import { picture } from '../../image-server.ts'
+import { picture } from '../../servers/image-server.ts'
 
 // What the operator reads of requests that went on without their client: what they were charged.
 

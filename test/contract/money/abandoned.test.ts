@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { openStore } from '../../../services/store/open.ts'
-import { reply, reset, scripts, stall, type Script } from '../../upstream.ts'
+import { reply, reset, scripts, stall, type Script } from '../../servers/upstream.ts'
 import {
   anthropic, ask, booksOf, compatible, costOf, counted, gemini, openShop, readWords, type Protocol, type Shop
 } from '../delivery-shop.ts'

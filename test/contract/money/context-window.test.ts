@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
 import { emptyPrice } from '../../../services/config/catalogue/models.ts'
-import { createDatabase, forEachEngine, type Database } from '../../engines.ts'
-import { configFor, providerAt, startGateway } from '../../helper.ts'
-import { reply, startUpstream, type Script } from '../../upstream.ts'
+import { createDatabase, forEachEngine, type Database } from '../../helpers/engines.ts'
+import { configFor, providerAt, startGateway } from '../../helpers/gateway.ts'
+import { reply, startUpstream, type Script } from '../../servers/upstream.ts'
 
 // No configured window bounds a bill: what surely exceeds it is refused, all else is held as it may be.
 

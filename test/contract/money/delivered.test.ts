@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { halfClose, head, reset, send, sequence, stall } from '../../upstream.ts'
+import { halfClose, head, reset, send, sequence, stall } from '../../servers/upstream.ts'
 import {
   anthropic, ask, booksOf, compatible, costOf, counted, gemini, openShop, readWords, type Booked, type End,
   type Protocol, type Shop

@@ -2,10 +2,10 @@ import type OpenAI from 'openai'
 import t, { type Test } from 'tap'
 import { emptyPrice } from '../../../services/config/catalogue/models.ts'
 import type { Hold } from '../../../services/billing/ledger/ledger.ts'
-import { createDatabase, forEachEngine, type Database } from '../../engines.ts'
-import { configFor, providerAt, startGateway, type Gateway } from '../../helper.ts'
+import { createDatabase, forEachEngine, type Database } from '../../helpers/engines.ts'
+import { configFor, providerAt, startGateway, type Gateway } from '../../helpers/gateway.ts'
 import { made, openShop, post } from '../image-shop.ts'
-import { reply, scripts, startUpstream } from '../../upstream.ts'
+import { reply, scripts, startUpstream } from '../../servers/upstream.ts'
 import { clientNames, clients, errorClasses } from '../clients.ts'
 
 /** $1 and $10 per million tokens. */

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { forEachEngine } from '../../engines.ts'
-import type { Reply } from '../../image-server.ts'
+import { forEachEngine } from '../../helpers/engines.ts'
+import type { Reply } from '../../servers/image-server.ts'
 import { billing, entriesOf, made, openShop, perToken, post, untilAllHaveLeft, type Shop } from '../image-shop.ts'
 
 forEachEngine(t, 'images are held and charged at their price', async (t, database) => {

@@ -2,8 +2,8 @@ import { request } from 'undici'
 import t, { type Test } from 'tap'
 import { checkLedger } from '../../../services/billing/ledger/check/check-books.ts'
 import type { ModelConfig, ProviderConfig } from '../../../services/config/catalogue/types.ts'
-import { configFor, providerAt, startGateway, type Gateway } from '../../helper.ts'
-import { refusal, reply, scripts, startUpstream, type Script, type Upstream } from '../../upstream.ts'
+import { configFor, providerAt, startGateway, type Gateway } from '../../helpers/gateway.ts'
+import { refusal, reply, scripts, startUpstream, type Script, type Upstream } from '../../servers/upstream.ts'
 
 interface Shop { gateway: Gateway, upstream: Upstream }
 

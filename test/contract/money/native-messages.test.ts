@@ -1,8 +1,8 @@
 import type Anthropic from '@anthropic-ai/sdk'
 import t from 'tap'
 import { reply, type Said } from '../../servers/anthropic.ts'
-import { reset } from '../../upstream.ts'
-import { rejection } from '../../thrown.ts'
+import { reset } from '../../servers/upstream.ts'
+import { rejection } from '../../helpers/thrown.ts'
 import { ask, priced, startClaudePair } from '../messages/clients.ts'
 
 // What Claude counts is charged to the nano-dollar: tokens in nano-USD each, searches at a cent.

@@ -5,8 +5,8 @@ import { request } from 'undici'
 import { emptyPrice } from '../../../services/config/catalogue/models.ts'
 import type { ModelConfig, Price } from '../../../services/config/catalogue/types.ts'
 import { dialects } from '../../../services/providers/openai/dialects.ts'
-import { configFor, providerAt, startGateway } from '../../helper.ts'
-import { finish, head, reply, send, sequence, startUpstream, type Script } from '../../upstream.ts'
+import { configFor, providerAt, startGateway } from '../../helpers/gateway.ts'
+import { finish, head, reply, send, sequence, startUpstream, type Script } from '../../servers/upstream.ts'
 
 // Servers that ignore an output limit: the gateway stops reading where the hold ends.
 

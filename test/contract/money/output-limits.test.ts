@@ -5,8 +5,8 @@ import type { ChatCompletionRequest } from '../../../schemas/openai/chat-complet
 import { toMessagesRequest } from '../../../services/providers/anthropic/request.ts'
 import { toGenerateContentRequest } from '../../../services/providers/gemini/request.ts'
 import { dialects } from '../../../services/providers/openai/dialects.ts'
-import { configFor, providerAt, startGateway } from '../../helper.ts'
-import { document, refusal, reply, startUpstream } from '../../upstream.ts'
+import { configFor, providerAt, startGateway } from '../../helpers/gateway.ts'
+import { document, refusal, reply, startUpstream } from '../../servers/upstream.ts'
 
 // Whatever a client sends, no server gets a higher output limit than the one that was held.
 

@@ -4,8 +4,8 @@ import { emptyPrice } from '../../../services/config/catalogue/models.ts'
 import { pricedFieldsOf } from '../../../services/config/catalogue/priced-fields.ts'
 import type { ModelConfig, Price, ProviderConfig } from '../../../services/config/catalogue/types.ts'
 import { dialects } from '../../../services/providers/openai/dialects.ts'
-import { configFor, providerAt, startGateway, type Gateway } from '../../helper.ts'
-import { refusal, reply, startUpstream, type Completion } from '../../upstream.ts'
+import { configFor, providerAt, startGateway, type Gateway } from '../../helpers/gateway.ts'
+import { refusal, reply, startUpstream, type Completion } from '../../servers/upstream.ts'
 
 // What a client may make a provider do is what is held: other fields are priced or refused.
 

@@ -1,8 +1,8 @@
 import t, { type Test } from 'tap'
 import { emptyPrice } from '../../../services/config/catalogue/models.ts'
-import { createDatabase } from '../../engines.ts'
-import { configFor, providerAt, startGateway } from '../../helper.ts'
-import { document, refusal, reply, startUpstream, type Script } from '../../upstream.ts'
+import { createDatabase } from '../../helpers/engines.ts'
+import { configFor, providerAt, startGateway } from '../../helpers/gateway.ts'
+import { document, refusal, reply, startUpstream, type Script } from '../../servers/upstream.ts'
 
 // What the gateway adds to a request is valid at its server, or no client ever hears of it.
 

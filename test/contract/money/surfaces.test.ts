@@ -1,7 +1,7 @@
 import t from 'tap'
 import { checkLedger } from '../../../services/billing/ledger/check/check-books.ts'
-import { rejection } from '../../thrown.ts'
-import { refusal } from '../../upstream.ts'
+import { rejection } from '../../helpers/thrown.ts'
+import { refusal } from '../../servers/upstream.ts'
 import { noLimits } from '../../../services/shared/limits.ts'
 import { chargeNano, openSurfaceShop, surfaces, tokens, type Asking } from './surface-shop.ts'
 

@@ -1,8 +1,8 @@
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
 import { usageDefaults } from '../../../services/config/defaults.ts'
-import { configFor, providerAt, startGateway, type Gateway } from '../../helper.ts'
-import { reply, reset, scripts, stall, startUpstream, type Completion, type Edits } from '../../upstream.ts'
+import { configFor, providerAt, startGateway, type Gateway } from '../../helpers/gateway.ts'
+import { reply, reset, scripts, stall, startUpstream, type Completion, type Edits } from '../../servers/upstream.ts'
 import { clientNames, clients } from '../clients.ts'
 import {
   anthropic, ask, booksOf, compatible, gemini, openShop, readWords, type End, type Protocol

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { rejection } from '../../thrown.ts'
+import { rejection } from '../../helpers/thrown.ts'
 import { answer, message, search } from '../../servers/responses.ts'
 import { bodiesOf, bookedBy, openShop, pathsOf, price } from './native-shop.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { answer, message, reasoning } from '../../servers/responses.ts'
-import { findPython } from '../../python.ts'
-import { rejection } from '../../thrown.ts'
+import { findPython } from '../../helpers/python.ts'
+import { rejection } from '../../helpers/thrown.ts'
 import { startPythonClient } from '../python-client.ts'
 import { bodiesOf, bookedBy, lastBody, openShop } from './native-shop.ts'
 

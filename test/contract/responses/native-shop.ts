@@ -1,9 +1,9 @@
 import type { Test } from 'tap'
 import OpenAI from 'openai'
 import type { GatewayConfig, ModelConfig, Price, ProviderConfig } from '../../../services/config/catalogue/types.ts'
-import { configFor, providerAt, startGateway, type Gateway } from '../../helper.ts'
+import { configFor, providerAt, startGateway, type Gateway } from '../../helpers/gateway.ts'
 import { startResponsesServer } from '../../servers/responses.ts'
-import type { Upstream } from '../../upstream.ts'
+import type { Upstream } from '../../servers/upstream.ts'
 
 export const price: Price = {
   inputPico: 1_000_000,

@@ -1,5 +1,5 @@
 import OpenAI from 'openai'
-import type { Gateway } from '../../helper.ts'
+import type { Gateway } from '../../helpers/gateway.ts'
 import { runTool, statusOf } from '../round-trips.ts'
 import type { RoundTrip } from '../round-trips.ts'
 import { orderProblems } from './event-order.ts'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import Anthropic from '@anthropic-ai/sdk'
-import { rejection } from '../../thrown.ts'
+import { rejection } from '../../helpers/thrown.ts'
 import { builtInPolicies } from '../../../services/config/read/policies.ts'
 import { openShop, pathsOf } from './native-shop.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import OpenAI from 'openai'
-import { startGateway } from '../../helper.ts'
-import { findPython } from '../../python.ts'
+import { startGateway } from '../../helpers/gateway.ts'
+import { findPython } from '../../helpers/python.ts'
 import { startPythonClient } from '../python-client.ts'
 import { gatherResponse } from './responses-client.ts'
 

@@ -1,7 +1,7 @@
 import OpenAI from 'openai'
 import t from 'tap'
-import { configFor, providerAt, startGateway } from '../../helper.ts'
-import { reply, startUpstream } from '../../upstream.ts'
+import { configFor, providerAt, startGateway } from '../../helpers/gateway.ts'
+import { reply, startUpstream } from '../../servers/upstream.ts'
 import { gatherResponse } from './responses-client.ts'
 
 const upstream = await startUpstream()

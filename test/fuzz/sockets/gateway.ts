@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { json } from 'node:stream/consumers'
-import { withoutHooks } from '../../process.ts'
+import { withoutHooks } from '../../helpers/process.ts'
 import { providerKey } from './provider.ts'
 import { webhookOrigin } from './surfaces.ts'
 

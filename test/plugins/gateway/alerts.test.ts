@@ -7,7 +7,7 @@ import t from 'tap'
 import { Webhook as Judge } from 'standardwebhooks'
 import { alertDefaults } from '../../../services/config/defaults.ts'
 import { configFromEnvironment } from '../../../services/config/environment/environment.ts'
-import { startGateway } from '../../helper.ts'
+import { startGateway } from '../../helpers/gateway.ts'
 
 t.test('the webhook of the configuration is told of a budget that requests have used up', async t => {
   const secret = `whsec_${randomBytes(24).toString('base64')}`

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Agent, get, type IncomingMessage } from 'node:http'
 import t from 'tap'
-import { startGateway } from '../../helper.ts'
+import { startGateway } from '../../helpers/gateway.ts'
 
 t.test('a gateway that is about to stop answers on open connections, and closes them', async t => {
   const { app, url } = await startGateway(t, { env: { TOLLGATE_DRAIN_DELAY_SECONDS: '5' } })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startGateway } from '../../helper.ts'
+import { startGateway } from '../../helpers/gateway.ts'
 
 const secret = 'tg-admin-key-of-some-length-0123456789'
 const gateway = await startGateway(t, { env: { TOLLGATE_ADMIN_KEY: secret } })

@@ -7,7 +7,7 @@ import * as gateway from '../../../plugins/gateway/index.ts'
 import * as library from '../../../plugins/library/index.ts'
 import { registerAll, withOptions } from '../../../plugins/register-all.ts'
 import { openSqlite } from '../../../services/store/sqlite.ts'
-import { temporaryFolder } from '../../process.ts'
+import { temporaryFolder } from '../../helpers/process.ts'
 import { createBooks, posting, reservation, rowOf } from '../../services/billing/ledger/helper.ts'
 
 interface Line { msg: string, violation?: object }

@@ -3,8 +3,8 @@ import { connect } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
 import type { Test } from 'tap'
-import { configFor, providerAt, startGateway, type Gateway } from '../../helper.ts'
-import { reply, startUpstream } from '../../upstream.ts'
+import { configFor, providerAt, startGateway, type Gateway } from '../../helpers/gateway.ts'
+import { reply, startUpstream } from '../../servers/upstream.ts'
 
 const adminKey = 'operator-key-of-this-test'
 

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import t from 'tap'
 import type { Test } from 'tap'
 import { request } from 'undici'
-import { startGateway } from '../../helper.ts'
+import { startGateway } from '../../helpers/gateway.ts'
 
 const adminKey = 'operator-key-of-this-test'
 

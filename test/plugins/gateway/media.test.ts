@@ -1,7 +1,7 @@
 import t from 'tap'
-import { buildGateway, startGateway } from '../../helper.ts'
-import { createDatabase } from '../../engines.ts'
-import { temporaryFolder } from '../../process.ts'
+import { buildGateway, startGateway } from '../../helpers/gateway.ts'
+import { createDatabase } from '../../helpers/engines.ts'
+import { temporaryFolder } from '../../helpers/process.ts'
 import { credentials, startS3 } from '../../services/media/s3-server.ts'
 import { mp4Of, pngOf } from '../../services/media/samples.ts'
 

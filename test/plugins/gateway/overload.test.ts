@@ -2,8 +2,8 @@ import { connect } from 'node:net'
 import t from 'tap'
 import { request } from 'undici'
 import { createLoad } from '../../../services/http/load.ts'
-import { configFor, providerAt, startGateway } from '../../helper.ts'
-import { reply, scripts, startUpstream } from '../../upstream.ts'
+import { configFor, providerAt, startGateway } from '../../helpers/gateway.ts'
+import { reply, scripts, startUpstream } from '../../servers/upstream.ts'
 
 const adminKey = 'operator-key-of-this-test'
 

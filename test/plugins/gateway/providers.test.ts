@@ -1,5 +1,5 @@
 import t from 'tap'
-import { buildGateway, configFor, providerAt } from '../../helper.ts'
+import { buildGateway, configFor, providerAt } from '../../helpers/gateway.ts'
 import { bytesOf } from '../../services/media/helper.ts'
 import { startPlainSite } from '../../services/media/web.ts'
 

@@ -2,7 +2,7 @@ import Fastify from 'fastify'
 import fp from 'fastify-plugin'
 import t from 'tap'
 import usageRollUp from '../../../plugins/gateway/usage-roll-up.ts'
-import { createDatabase } from '../../engines.ts'
+import { createDatabase } from '../../helpers/engines.ts'
 
 t.test('entries are rolled up while the gateway runs, and the rest is a metric', async t => {
   const store = await (await createDatabase(t, 'sqlite')).open()

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { startGateway } from '../../helper.ts'
+import { startGateway } from '../../helpers/gateway.ts'
 
 const origin = 'https://app.example.com'
 const preflight = {

@@ -4,10 +4,10 @@ import * as conventions from '@opentelemetry/semantic-conventions/incubating'
 import t, { type Test } from 'tap'
 import { request } from 'undici'
 import { emptyPrice } from '../../../services/config/catalogue/models.ts'
-import { configFor, providerAt, startGateway } from '../../helper.ts'
-import { readAsLangfuse } from '../../langfuse.ts'
-import { attributesOf, startCollector } from '../../otlp-collector.ts'
-import { refusal, reply, startUpstream } from '../../upstream.ts'
+import { configFor, providerAt, startGateway } from '../../helpers/gateway.ts'
+import { readAsLangfuse } from '../../servers/langfuse.ts'
+import { attributesOf, startCollector } from '../../servers/otlp-collector.ts'
+import { refusal, reply, startUpstream } from '../../servers/upstream.ts'
 
 const names: ReadonlySet<unknown> = new Set(Object.values(conventions))
 const latest = { OTEL_SEMCONV_STABILITY_OPT_IN: 'http,gen_ai_latest_experimental' }

@@ -2,9 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { request } from 'undici'
 import { emptyPrice } from '../../../services/config/catalogue/models.ts'
-import { configFor, providerAt, startGateway } from '../../helper.ts'
-import { attributesOf, startCollector } from '../../otlp-collector.ts'
-import { refusal, reply, scripts, startUpstream } from '../../upstream.ts'
+import { configFor, providerAt, startGateway } from '../../helpers/gateway.ts'
+import { attributesOf, startCollector } from '../../servers/otlp-collector.ts'
+import { refusal, reply, scripts, startUpstream } from '../../servers/upstream.ts'
 
 t.test('a request is a trace that goes on from its caller, with what the conventions ask for', async t => {
   const collector = await startCollector(t)

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { forEachEngine } from '../../engines.ts'
-import { startGateway, type Gateway } from '../../helper.ts'
+import { forEachEngine } from '../../helpers/engines.ts'
+import { startGateway, type Gateway } from '../../helpers/gateway.ts'
 import { adminKey, buildAdmin } from './helper.ts'
-import { runningMs } from '../../running-time.ts'
+import { runningMs } from '../../helpers/running-time.ts'
 
 async function chat ({ url, key }: Pick<Gateway, 'url' | 'key'>) {
   const answer = await fetch(`${url}/chat/completions`, {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { buildGateway, startGateway } from '../../helper.ts'
+import { buildGateway, startGateway } from '../../helpers/gateway.ts'
 import { adminKey, buildAdmin } from './helper.ts'
 
 const endpoints = [

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { runAt } from '../../cli/helper.ts'
-import { forEachEngine } from '../../engines.ts'
-import { buildGateway } from '../../helper.ts'
+import { forEachEngine } from '../../helpers/engines.ts'
+import { buildGateway } from '../../helpers/gateway.ts'
 import { adminKey, asker } from './helper.ts'
 
 forEachEngine(t, 'statements and balances, over HTTP and in the CLI', async (t, { url, engine }) => {

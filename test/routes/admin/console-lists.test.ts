@@ -1,8 +1,8 @@
 import t from 'tap'
-import { createDatabase } from '../../engines.ts'
-import { buildGateway, configFor, providerAt, startGateway } from '../../helper.ts'
+import { createDatabase } from '../../helpers/engines.ts'
+import { buildGateway, configFor, providerAt, startGateway } from '../../helpers/gateway.ts'
 import { pngOf } from '../../services/media/samples.ts'
-import { refusal, startUpstream } from '../../upstream.ts'
+import { refusal, startUpstream } from '../../servers/upstream.ts'
 import { openBrowser } from '../console/browser.ts'
 import { adminKey, asker } from './helper.ts'
 

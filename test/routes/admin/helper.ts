@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
-import { createDatabase } from '../../engines.ts'
-import { buildGateway } from '../../helper.ts'
+import { createDatabase } from '../../helpers/engines.ts'
+import { buildGateway } from '../../helpers/gateway.ts'
 
 export const adminKey = 'operator-key-of-this-test'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { runAt } from '../../cli/helper.ts'
-import { buildGateway } from '../../helper.ts'
-import { createDatabase } from '../../engines.ts'
+import { buildGateway } from '../../helpers/gateway.ts'
+import { createDatabase } from '../../helpers/engines.ts'
 import { adminKey } from './helper.ts'
 
 t.test('operators list, show and cancel jobs over HTTP and in the CLI', async t => {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Test } from 'tap'
-import { amounts, notAmounts } from '../../amount-cases.ts'
+import { amounts, notAmounts } from '../../helpers/amount-cases.ts'
 import { StoreUnavailable } from '../../../services/store/store.ts'
 import { adminKey, buildAdmin } from './helper.ts'
 import type { AdminGateway } from './helper.ts'

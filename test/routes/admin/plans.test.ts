@@ -1,7 +1,7 @@
 import t from 'tap'
-import { forEachEngine } from '../../engines.ts'
-import { buildGateway } from '../../helper.ts'
-import { seed } from '../../seed.ts'
+import { forEachEngine } from '../../helpers/engines.ts'
+import { buildGateway } from '../../helpers/gateway.ts'
+import { seed } from '../../helpers/seed.ts'
 import type { Store, Value } from '../../../services/store/store.ts'
 import { adminKey, asker } from './helper.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { createDatabase } from '../../engines.ts'
-import { startGateway } from '../../helper.ts'
+import { createDatabase } from '../../helpers/engines.ts'
+import { startGateway } from '../../helpers/gateway.ts'
 import { openBrowser } from '../console/browser.ts'
 import { adminKey, asker } from './helper.ts'
 import { insertJob } from './rows.ts'

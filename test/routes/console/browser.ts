@@ -1,5 +1,5 @@
 import { adminKey } from '../admin/helper.ts'
-import { startGateway, type Gateway } from '../../helper.ts'
+import { startGateway, type Gateway } from '../../helpers/gateway.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 

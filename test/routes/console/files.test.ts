@@ -9,8 +9,8 @@ import routeTable from '../../../plugins/gateway/route-table.ts'
 import trace from '../../../plugins/gateway/request-record.ts'
 import files from '../../../routes/console/files.ts'
 import unserved from '../../../routes/unserved.ts'
-import { startGateway } from '../../helper.ts'
-import { temporaryFolder } from '../../process.ts'
+import { startGateway } from '../../helpers/gateway.ts'
+import { temporaryFolder } from '../../helpers/process.ts'
 
 const page = '<!doctype html><title>Console</title>'
 const script = 'export const one = 1\n'.repeat(100)

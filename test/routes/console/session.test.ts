@@ -1,7 +1,7 @@
 import t from 'tap'
 import { adminRoles } from '../../../schemas/admin/keys.ts'
-import { createDatabase } from '../../engines.ts'
-import { startGateway } from '../../helper.ts'
+import { createDatabase } from '../../helpers/engines.ts'
+import { startGateway } from '../../helpers/gateway.ts'
 import { adminKey } from '../admin/helper.ts'
 import { openBrowser, startConsole } from './browser.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { buildGateway } from '../../helper.ts'
+import { buildGateway } from '../../helpers/gateway.ts'
 
 const endpoints = [
   ['POST', '/v1/chat/completions'], ['POST', '/v1/completions'], ['GET', '/v1/models'],

@@ -6,8 +6,8 @@ import { request } from 'undici'
 import type { VideoSettings } from '../../../services/config/catalogue/types.ts'
 import { configFromEnvironment } from '../../../services/config/environment/environment.ts'
 import { videoDefaults } from '../../../services/config/defaults.ts'
-import { startGateway } from '../../helper.ts'
-import type { Gateway } from '../../helper.ts'
+import { startGateway } from '../../helpers/gateway.ts'
+import type { Gateway } from '../../helpers/gateway.ts'
 
 async function start (t: Test, settings: Partial<VideoSettings> = {}, env: Record<string, string> = {}) {
   const video = { ...videoDefaults, heartbeatAfterMs: 150, heartbeatEveryMs: 40, ...settings }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { buildGateway } from '../../helper.ts'
+import { buildGateway } from '../../helpers/gateway.ts'
 
 const url = '/v1/chat/completions'
 const body = { model: 'sandbox-chat', messages: [{ role: 'user', content: 'Hello there' }] }

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Test } from 'tap'
 import { nanoFromUsd } from '../../../services/shared/money.ts'
-import { buildGateway } from '../../helper.ts'
+import { buildGateway } from '../../helpers/gateway.ts'
 
 const usd = 1_000_000_000
 

@@ -11,8 +11,8 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { videoDefaults } from '../../../services/config/defaults.ts'
 import { configFromEnvironment } from '../../../services/config/environment/environment.ts'
-import { startGateway, type Gateway } from '../../helper.ts'
-import { addressOf, spawnGateway, temporaryFolder, type GatewayProcess } from '../../process.ts'
+import { startGateway, type Gateway } from '../../helpers/gateway.ts'
+import { addressOf, spawnGateway, temporaryFolder, type GatewayProcess } from '../../helpers/process.ts'
 
 const run = promisify(execFile)
 const heartbeatEveryMs = 40

@@ -2,7 +2,7 @@ import t from 'tap'
 import { openaiSchema } from '../../contract/openai-schemas.ts'
 import { configFromEnvironment } from '../../../services/config/environment/environment.ts'
 import { parseConfig } from '../../../services/config/read/parse.ts'
-import { buildGateway, configFor, providerAt } from '../../helper.ts'
+import { buildGateway, configFor, providerAt } from '../../helpers/gateway.ts'
 
 const listError = openaiSchema('ListModelsResponse')
 

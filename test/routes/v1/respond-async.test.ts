@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { checkLedger } from '../../../services/billing/ledger/check/check-books.ts'
 import { prefersAsync } from '../../../services/requests/request-headers.ts'
-import type { Gateway } from '../../helper.ts'
+import type { Gateway } from '../../helpers/gateway.ts'
 import { create, ended, json, send, startVideoGateway } from './video-client.ts'
 
 const chatFor = (content: string) => ({

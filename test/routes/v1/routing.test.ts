@@ -4,8 +4,8 @@ import t, { type Test } from 'tap'
 import type { GatewayConfig, ModelConfig } from '../../../services/config/catalogue/types.ts'
 import { builtInPolicies } from '../../../services/config/read/policies.ts'
 import { runCommandLine } from '../../../cli/run.ts'
-import { configFor, providerAt, startGateway } from '../../helper.ts'
-import { refusal, reply, startUpstream, type Upstream } from '../../upstream.ts'
+import { configFor, providerAt, startGateway } from '../../helpers/gateway.ts'
+import { refusal, reply, startUpstream, type Upstream } from '../../servers/upstream.ts'
 
 const question = 'Explain how a combustion engine works, step by step.'
 const messages = [{ role: 'user' as const, content: question }]

@@ -6,7 +6,7 @@ import OpenAI from 'openai'
 import t, { type Test } from 'tap'
 import { checkLedger } from '../../../services/billing/ledger/check/check-books.ts'
 import type { VideoSettings } from '../../../services/config/catalogue/types.ts'
-import type { Gateway } from '../../helper.ts'
+import type { Gateway } from '../../helpers/gateway.ts'
 import { create, json, send, startVideoGateway } from './video-client.ts'
 
 const soon = 'a ball\nsandbox:delay 0'

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { unsupported } from '../../../routes/v1/unsupported.ts'
-import { buildGateway } from '../../helper.ts'
+import { buildGateway } from '../../helpers/gateway.ts'
 
 t.test('the rest of OpenAI\'s API is refused by name, for any body', async t => {
   const { app } = await buildGateway(t)

@@ -2,8 +2,8 @@ import type { Test } from 'tap'
 import { configFromEnvironment } from '../../../services/config/environment/environment.ts'
 import { videoDefaults } from '../../../services/config/defaults.ts'
 import type { VideoSettings } from '../../../services/config/catalogue/types.ts'
-import { hastenVideos, startGateway } from '../../helper.ts'
-import type { Gateway } from '../../helper.ts'
+import { hastenVideos, startGateway } from '../../helpers/gateway.ts'
+import type { Gateway } from '../../helpers/gateway.ts'
 
 /** A gateway whose sandbox makes videos within milliseconds. */
 export async function startVideoGateway (

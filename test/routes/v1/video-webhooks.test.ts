@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
 import { Webhook as Judge } from 'standardwebhooks'
-import type { Gateway } from '../../helper.ts'
+import type { Gateway } from '../../helpers/gateway.ts'
 import { startPlainSite } from '../../services/media/web.ts'
 import { create, createByForm, ended, json, send, startVideoGateway } from './video-client.ts'
 

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { request } from 'undici'
 import { checkLedger } from '../../../services/billing/ledger/check/check-books.ts'
-import type { Gateway } from '../../helper.ts'
+import type { Gateway } from '../../helpers/gateway.ts'
 import { create, ended, send, startVideoGateway } from './video-client.ts'
 
 const now = 'a ball\nsandbox:delay 0'

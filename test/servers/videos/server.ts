@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo, Socket } from 'node:net'
 import { Value } from '@sinclair/typebox/value'
 import type { FakeResponse, Job, JobState, FakeVideoApi } from './fake-api.ts'
-import { keepOpen } from '../../keep-open.ts'
+import { keepOpen } from '../../helpers/keep-open.ts'
 
 /** Replaces the response to one request, after it was recorded. */
 export type Script = (response: ServerResponse, request: Received) => void | Promise<void>

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createResponseLengths, quoteChat, type ChatSale } from '../../../services/billing/chat-quote.ts'
 import { createReport, type Usage } from '../../../services/providers/report.ts'
-import { rejection } from '../../thrown.ts'
+import { rejection } from '../../helpers/thrown.ts'
 
 /** 1000 nano-USD per token of the prompt, 4000 per token of the answer. */
 const price = {

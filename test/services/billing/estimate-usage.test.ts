@@ -3,7 +3,7 @@ import { countTokens } from '../../../services/billing/count-tokens.ts'
 import type { UserPart } from '../../../schemas/openai/chat-messages.ts'
 import { estimateUsage, estimateWithin } from '../../../services/billing/estimate-usage.ts'
 import { createReport, recordUsage, type Usage } from '../../../services/providers/report.ts'
-import { processorMs } from '../../processor-time.ts'
+import { processorMs } from '../../helpers/processor-time.ts'
 
 t.test('tokens are counted by a real tokenizer', async t => {
   t.equal(await countTokens(''), 0)

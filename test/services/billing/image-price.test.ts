@@ -5,7 +5,7 @@ import { catalogueModel, emptyPrice } from '../../../services/config/catalogue/m
 import { parseSize } from '../../../services/images/check-request.ts'
 import { quoteImages } from '../../../services/billing/image-price.ts'
 import type { GeneratedImages } from '../../../services/providers/provider-image.ts'
-import { thrown } from '../../thrown.ts'
+import { thrown } from '../../helpers/thrown.ts'
 
 interface Asked { size?: string, quality?: string, count?: number, prompt?: string }
 

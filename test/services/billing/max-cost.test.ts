@@ -6,7 +6,7 @@ import { countTokens } from '../../../services/billing/count-tokens.ts'
 import { maxCost } from '../../../services/billing/max-cost.ts'
 import { promptSize } from '../../../services/billing/prompt-size.ts'
 import { tokenCostNano } from '../../../services/billing/token-price.ts'
-import { anyCharacter } from '../../any-character.ts'
+import { anyCharacter } from '../../helpers/any-character.ts'
 
 const price = { inputPico: 150_000, outputPico: 600_000, cacheReadPico: 75_000, cacheWritePico: 150_000 }
 const limits = { contextWindow: 128_000, maxOutput: 16_384 }

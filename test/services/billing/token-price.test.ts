@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { isMoreExpensive } from '../../../services/billing/price-compare.ts'
 import { tokenCostNano, ratesFor, tokenPriceOf } from '../../../services/billing/token-price.ts'
-import { thrown } from '../../thrown.ts'
+import { thrown } from '../../helpers/thrown.ts'
 
 const price = { inputPico: 150_000, outputPico: 600_000, cacheReadPico: 75_000, cacheWritePico: 187_500 }
 const none = { imageNano: null, secondNano: null, cacheReadPico: null, cacheWritePico: null }

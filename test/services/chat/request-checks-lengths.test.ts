@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import { checkChatRequest, checkCompletionRequest } from '../../../services/chat/request-checks.ts'
-import { thrown } from '../../thrown.ts'
+import { thrown } from '../../helpers/thrown.ts'
 
 const chat = (fields: object): ChatCompletionRequest =>
   ({ model: 'm', messages: [{ role: 'user', content: 'Hi' }], ...fields })

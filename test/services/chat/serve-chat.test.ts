@@ -20,7 +20,7 @@ import { createRequestRecord } from '../../../services/requests/request-record.t
 import { ActiveSet } from '../../../services/shared/timers.ts'
 import { GatewayError } from '../../../services/shared/errors.ts'
 import { JsonText } from '../../../services/shared/json.ts'
-import { rejection } from '../../thrown.ts'
+import { rejection } from '../../helpers/thrown.ts'
 import { createFakeLedger, failure, limits } from '../requests/helper.ts'
 
 /** 1000 nano-USD per token, in and out. */

@@ -5,8 +5,8 @@ import type { Test } from 'tap'
 import { ConfigError } from '../../../services/config/config-error.ts'
 import { loadConfig, maxFileBytes } from '../../../services/config/load.ts'
 import { parseConfig } from '../../../services/config/read/parse.ts'
-import { processorMs } from '../../processor-time.ts'
-import { runningMs } from '../../running-time.ts'
+import { processorMs } from '../../helpers/processor-time.ts'
+import { runningMs } from '../../helpers/running-time.ts'
 
 const alone = 'environment_providers: false\n'
 

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import t from 'tap'
-import { buildGateway } from '../../helper.ts'
+import { buildGateway } from '../../helpers/gateway.ts'
 
 t.test('several gateways of a process compile each schema once', async t => {
   const validators: unknown[] = []

@@ -3,7 +3,7 @@ import type { ImageGenerationRequest } from '../../../schemas/openai/images-gene
 import type { ImageAbilities } from '../../../services/config/catalogue/types.ts'
 import { unknownImages } from '../../../services/config/catalogue/images.ts'
 import { checkRequest } from '../../../services/images/check-request.ts'
-import { thrown } from '../../thrown.ts'
+import { thrown } from '../../helpers/thrown.ts'
 
 const listed = { ...unknownImages, sizes: ['1024x1024', '1536x1024'], qualities: ['low', 'high'] }
 const sizeRange = { min: 256, max: 2048, multipleOf: 16, maxRatio: 3, maxPixels: 2_000_000 }

@@ -1,7 +1,7 @@
 import sharp from 'sharp'
 import t from 'tap'
 import { convertImage } from '../../../services/images/convert-image.ts'
-import { failureOf, picture } from '../../image-server.ts'
+import { failureOf, picture } from '../../servers/image-server.ts'
 
 const plain = { size: null, format: null, compression: null }
 

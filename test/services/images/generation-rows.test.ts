@@ -4,7 +4,7 @@ import type { Made } from '../../../services/images/generation.ts'
 import { GatewayError } from '../../../services/shared/errors.ts'
 import { insertMedia, selectMedia } from '../../../services/media/rows.ts'
 import { createClientPresence } from '../../../services/requests/joins/client-presence.ts'
-import { forEachEngine } from '../../engines.ts'
+import { forEachEngine } from '../../helpers/engines.ts'
 
 forEachEngine(t, 'a generation that is delivered after it was found is joined by its name alone', async (t, { open }) => {
   const store = await open()

@@ -5,7 +5,7 @@ import type { Made } from '../../../services/images/generation.ts'
 import { checkLedger } from '../../../services/billing/ledger/check/check-books.ts'
 import { GatewayError } from '../../../services/shared/errors.ts'
 import { StoreUnavailable, type Store } from '../../../services/store/store.ts'
-import { createDatabase, forEachEngine } from '../../engines.ts'
+import { createDatabase, forEachEngine } from '../../helpers/engines.ts'
 import { createBooks, posting, reservation, rowOf, startLedger } from '../billing/ledger/helper.ts'
 
 const { signal } = new AbortController()

@@ -6,7 +6,7 @@ import { createDeployments } from '../../../services/models/deployments/deployme
 import type { Provider } from '../../../services/providers/provider.ts'
 import { unknownImages } from '../../../services/config/catalogue/images.ts'
 import { withoutQuality } from '../../../services/providers/provider-image.ts'
-import { thrown } from '../../thrown.ts'
+import { thrown } from '../../helpers/thrown.ts'
 import { emptyPrice, modelFromCatalogue } from '../../../services/config/catalogue/models.ts'
 
 const images = async () => { throw new Error('Not called here.') }

@@ -2,8 +2,8 @@ import t from 'tap'
 import { bootstrap } from '../../../services/keys/bootstrap.ts'
 import { createKeys } from '../../../services/keys/keys.ts'
 import { createAccounts } from '../../../services/billing/ledger/accounts.ts'
-import { forEachEngine } from '../../engines.ts'
-import type { Database } from '../../engines.ts'
+import { forEachEngine } from '../../helpers/engines.ts'
+import type { Database } from '../../helpers/engines.ts'
 
 async function start (database: Database) {
   const store = await database.open()

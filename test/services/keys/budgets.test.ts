@@ -5,8 +5,8 @@ import { createAccounts } from '../../../services/billing/ledger/accounts.ts'
 import type { Budget } from '../../../services/keys/types.ts'
 import { createLedger } from '../../../services/billing/ledger/create.ts'
 import type { Store } from '../../../services/store/store.ts'
-import { forEachEngine } from '../../engines.ts'
-import type { Database } from '../../engines.ts'
+import { forEachEngine } from '../../helpers/engines.ts'
+import type { Database } from '../../helpers/engines.ts'
 import { setUp } from './helper.ts'
 
 const usd = 1_000_000_000

@@ -3,7 +3,7 @@ import type { KeyRecord } from '../../../services/keys/types.ts'
 import { createAccounts } from '../../../services/billing/ledger/accounts.ts'
 import { StoreUnavailable } from '../../../services/store/store.ts'
 import type { Store } from '../../../services/store/store.ts'
-import type { Database } from '../../engines.ts'
+import type { Database } from '../../helpers/engines.ts'
 
 /** A store that counts the queries for keys and can be made to fail, and keys under a clock set by hand. */
 export async function setUp (database: Database) {

@@ -5,7 +5,7 @@ import { StoreUnavailable } from '../../../services/store/store.ts'
 import { noLimits } from '../../../services/shared/limits.ts'
 import { createAccounts } from '../../../services/billing/ledger/accounts.ts'
 import { selectKeyVersion } from '../../../services/keys/rows.ts'
-import { createDatabase, forEachEngine } from '../../engines.ts'
+import { createDatabase, forEachEngine } from '../../helpers/engines.ts'
 import { cachedRecord, setUp } from './helper.ts'
 
 forEachEngine(t, 'a created key authenticates', async (t, database) => {

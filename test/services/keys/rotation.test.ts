@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createKeys } from '../../../services/keys/keys.ts'
 import { StoreUnavailable } from '../../../services/store/store.ts'
-import { forEachEngine } from '../../engines.ts'
+import { forEachEngine } from '../../helpers/engines.ts'
 import { cachedRecord, setUp } from './helper.ts'
 
 const dayMs = 86_400_000

@@ -7,8 +7,8 @@ import type { KeySettings } from '../../../services/keys/types.ts'
 import { createAccounts } from '../../../services/billing/ledger/accounts.ts'
 import { noLimits } from '../../../services/shared/limits.ts'
 import type { Store } from '../../../services/store/store.ts'
-import { forEachEngine } from '../../engines.ts'
-import type { Database } from '../../engines.ts'
+import { forEachEngine } from '../../helpers/engines.ts'
+import type { Database } from '../../helpers/engines.ts'
 
 const settings: KeySettings = {
   label: 'laptop',

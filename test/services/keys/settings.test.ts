@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createKeys } from '../../../services/keys/keys.ts'
 import { createAccounts } from '../../../services/billing/ledger/accounts.ts'
-import { forEachEngine } from '../../engines.ts'
+import { forEachEngine } from '../../helpers/engines.ts'
 import { cachedRecord, setUp } from './helper.ts'
 
 forEachEngine(t, 'a key may use all models, or those that one of its globs matches', async (t, database) => {

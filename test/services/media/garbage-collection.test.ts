@@ -8,7 +8,7 @@ import { createUrlSigner } from '../../../services/media/url-signer.ts'
 import {
   collectionLimits, deleteExpiredMedia, deleteOrphanBlobs, startGarbageCollection
 } from '../../../services/media/garbage-collection.ts'
-import { forEachEngine } from '../../engines.ts'
+import { forEachEngine } from '../../helpers/engines.ts'
 import { createWorld, filesIn, hourMs } from './helper.ts'
 import { pngOf } from './samples.ts'
 

@@ -7,7 +7,7 @@ import { createUrlSigner } from '../../../services/media/url-signer.ts'
 import { createMediaStore, type SignedMediaStore } from '../../../services/media/store.ts'
 import type { Store } from '../../../services/store/store.ts'
 import { openStore } from '../../../services/store/open.ts'
-import { temporaryFolder } from '../../process.ts'
+import { temporaryFolder } from '../../helpers/process.ts'
 
 /** A store of media in a folder of its own, on a clock that the test sets. */
 export interface MediaWorld {

@@ -1,5 +1,5 @@
 import S3rver from '@20minutes/s3rver'
-import { temporaryFolder } from '../../process.ts'
+import { temporaryFolder } from '../../helpers/process.ts'
 
 interface Teardown { teardown (work: () => unknown): void }
 

@@ -12,7 +12,7 @@ import type { ReceivedMedia, StoredMedia } from '../../../services/media/media.t
 import { createMediaStore } from '../../../services/media/store.ts'
 import { createUrlSigner } from '../../../services/media/url-signer.ts'
 import { openStore } from '../../../services/store/open.ts'
-import { temporaryFolder } from '../../process.ts'
+import { temporaryFolder } from '../../helpers/process.ts'
 import { startFaultyS3, type S3Mood } from './faulty-s3.ts'
 import { createWorld, hourMs } from './helper.ts'
 import { credentials } from './s3-server.ts'

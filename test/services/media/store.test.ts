@@ -3,10 +3,10 @@ import { rm, stat } from 'node:fs/promises'
 import t from 'tap'
 import { BlobMissing, MediaRejected, MediaUnavailable } from '../../../services/media/errors.ts'
 import { createUrlSigner, sharedSigningKey } from '../../../services/media/url-signer.ts'
-import { forEachEngine } from '../../engines.ts'
+import { forEachEngine } from '../../helpers/engines.ts'
 import { bytesOf, createWorld, hourMs } from './helper.ts'
 import { bombOf, inPieces, mp4Of, pngOf } from './samples.ts'
-import { secretBox } from '../../secret-box.ts'
+import { secretBox } from '../../helpers/secret-box.ts'
 
 const image = { kind: 'image', account: 'a' } as const
 const video = { kind: 'video', account: 'a' } as const

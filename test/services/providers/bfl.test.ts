@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { isTrustedPollingUrl } from '../../../services/providers/bfl.ts'
 import { mismatch, wireFixture } from './video-jobs/wire.ts'
-import { failureOf, imageProviderAt, startImageServer, type Reply, type Seen } from '../../image-server.ts'
+import { failureOf, imageProviderAt, startImageServer, type Reply, type Seen } from '../../servers/image-server.ts'
 
 /** A fake BFL server that reports `states` in turn. */
 async function start (t: Test, states: (url: string) => object[], pollingUrl = (url: string) => `${url}/v1/get_result?id=t1`) {

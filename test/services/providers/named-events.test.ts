@@ -3,7 +3,7 @@ import { relayNamedEvents } from '../../../services/providers/named-events.ts'
 import { maxResponseBytes } from '../../../services/providers/upstream/read-response.ts'
 import type { UpstreamResponse } from '../../../services/providers/upstream/response.ts'
 import { encodeNamedEvent } from '../../../services/providers/upstream/sse.ts'
-import { rejection } from '../../thrown.ts'
+import { rejection } from '../../helpers/thrown.ts'
 
 t.test('an answer that never begins is given up before it fills the memory', async t => {
   const event = encodeNamedEvent('head', { type: 'head', text: 'x'.repeat(4 * 1024 * 1024) })

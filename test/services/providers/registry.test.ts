@@ -5,8 +5,8 @@ import t, { type Test } from 'tap'
 import { newProvider } from '../../../services/config/new-provider.ts'
 import { createProvider, createProviders } from '../../../services/providers/registry.ts'
 import { Deadlines } from '../../../services/shared/timers.ts'
-import { thrown } from '../../thrown.ts'
-import { keepOpen } from '../../keep-open.ts'
+import { thrown } from '../../helpers/thrown.ts'
+import { keepOpen } from '../../helpers/keep-open.ts'
 
 const signal = new AbortController().signal
 

@@ -9,9 +9,9 @@ import { RequestDeadline } from '../../../services/requests/deadline.ts'
 import { failover, type RetryLimits, type Search } from '../../../services/requests/failover.ts'
 import type { GatewayError, UpstreamError } from '../../../services/shared/errors.ts'
 import { StoreUnavailable } from '../../../services/store/store.ts'
-import { rejection } from '../../thrown.ts'
+import { rejection } from '../../helpers/thrown.ts'
 import { candidate, failure, limits } from './helper.ts'
-import { runningMs } from '../../running-time.ts'
+import { runningMs } from '../../helpers/running-time.ts'
 
 const quick: RetryLimits = { ...limits, backoffMs: 1, retries: 1 }
 const shortage = insufficientQuota({ of: 'account', balanceNano: 0, heldNano: 0, neededNano: 1 })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { readCacheControl, readRequestOptions } from '../../../services/requests/request-headers.ts'
-import { thrown } from '../../thrown.ts'
+import { thrown } from '../../helpers/thrown.ts'
 
 t.test('the header is read like Cache-Control', async t => {
   t.equal(readCacheControl(undefined), null)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { createTagReader, otherValue } from '../../../services/requests/tags.ts'
-import { anyCharacter } from '../../any-character.ts'
+import { anyCharacter } from '../../helpers/any-character.ts'
 
 const dayMs = 86_400_000
 

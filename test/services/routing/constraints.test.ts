@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
-import { thrown } from '../../thrown.ts'
+import { thrown } from '../../helpers/thrown.ts'
 import { routingRequest, modelOf, policiesWith, routerOf, type ModelFacts } from './helper.ts'
 import type { RoutingRequest } from '../../../services/routing/types.ts'
 import { assumedCapabilities } from '../../../services/config/catalogue/models.ts'

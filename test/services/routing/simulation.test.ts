@@ -4,7 +4,7 @@ import { createDeployments } from '../../../services/models/deployments/deployme
 import { createStatisticsExchange } from '../../../services/models/deployments/share-statistics.ts'
 import { createRouter } from '../../../services/routing/router.ts'
 import type { Store } from '../../../services/store/store.ts'
-import { forEachEngine } from '../../engines.ts'
+import { forEachEngine } from '../../helpers/engines.ts'
 import { routingRequest, modelOf, weights } from './helper.ts'
 import { fixedCatalogue } from './fixed-catalogue.ts'
 

@@ -6,7 +6,7 @@ import { promptText } from '../../../services/routing/text/prompt-text.ts'
 import { signalNames, writeSignals } from '../../../services/routing/text/signals.ts'
 import { unpackWeights, type WeightsFile } from '../../../services/routing/scoring/weights.ts'
 import { extractFeatures } from '../../../services/routing/request-features.ts'
-import { thrown } from '../../thrown.ts'
+import { thrown } from '../../helpers/thrown.ts'
 import { routingRequest } from './helper.ts'
 
 const file = new URL('../../../services/routing/scoring/router.json', import.meta.url)

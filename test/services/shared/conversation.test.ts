@@ -3,7 +3,7 @@ import type { ChatCompletionRequest } from '../../../schemas/openai/chat-complet
 import type { ChatMessage } from '../../../schemas/openai/chat-messages.ts'
 import type { CompletionRequest } from '../../../schemas/openai/completions.ts'
 import { conversationHint, conversationId } from '../../../services/shared/conversation.ts'
-import { processorMs } from '../../processor-time.ts'
+import { processorMs } from '../../helpers/processor-time.ts'
 
 const system: ChatMessage = { role: 'system', content: 'You are helpful.' }
 const hello: ChatMessage = { role: 'user', content: 'Hello' }

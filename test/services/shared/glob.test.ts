@@ -1,6 +1,6 @@
 import t from 'tap'
 import { compileGlob } from '../../../services/shared/glob.ts'
-import { processorMs } from '../../processor-time.ts'
+import { processorMs } from '../../helpers/processor-time.ts'
 
 t.test('a star stands for any text', async (t) => {
   const cases = [

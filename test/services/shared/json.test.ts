@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { costs, maxDepth, maxJsonCost } from '../../../services/shared/json-bounds.ts'
 import { JsonText, largeBytes } from '../../../services/shared/json.ts'
-import { thrown } from '../../thrown.ts'
-import { anyCharacter } from '../../any-character.ts'
+import { thrown } from '../../helpers/thrown.ts'
+import { anyCharacter } from '../../helpers/any-character.ts'
 
 const parse = (text: string) => JsonText.parse(Buffer.from(text))
 const edit = (text: string, edits: Record<string, unknown>) =>

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { assertSafe, nanoFromPico, nanoFromUsd, usdFromNano } from '../../../services/shared/money.ts'
-import { amounts, notAmounts } from '../../amount-cases.ts'
+import { amounts, notAmounts } from '../../helpers/amount-cases.ts'
 
 // From here on neighbouring amounts share a JavaScript number in US dollars.
 const exactLimitNano = 2 ** 23 * 1e9

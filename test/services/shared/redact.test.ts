@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { UpstreamError } from '../../../services/shared/errors.ts'
 import { loggable, plainCode, redacted, providerWords } from '../../../services/shared/redact.ts'
-import { processorMs } from '../../processor-time.ts'
-import { anyCharacter } from '../../any-character.ts'
+import { processorMs } from '../../helpers/processor-time.ts'
+import { anyCharacter } from '../../helpers/any-character.ts'
 
 const said = (message: string): string => providerWords(new UpstreamError('bad_request', 'yes', message))
 

@@ -4,7 +4,7 @@ import { routeHeader } from '../../../services/routing/describe.ts'
 import type { RouterDecision } from '../../../services/routing/types.ts'
 import { GatewayError } from '../../../services/shared/errors.ts'
 import { headerText, shownText } from '../../../services/shared/shown-text.ts'
-import { anyCharacter } from '../../any-character.ts'
+import { anyCharacter } from '../../helpers/any-character.ts'
 
 const odd = ['m-emoji-😀', '\ud83d', '\ude00\ud83d', 'ü\r\nset-cookie: a=1', '"\\', '\u2028', '\0', '😀'.repeat(500_000), 'a'.repeat(1_000_000)]
 const texts = fc.string({ unit: anyCharacter, maxLength: 300 })

@@ -4,7 +4,7 @@ import pg from 'pg'
 import t, { type Test } from 'tap'
 import { indexesOf } from '../../../services/store/index-builds.ts'
 import { openStore } from '../../../services/store/open.ts'
-import { createEmptyDatabase } from '../../engines.ts'
+import { createEmptyDatabase } from '../../helpers/engines.ts'
 import { makeOlderDatabase } from './older-database.ts'
 
 const folder = join(import.meta.dirname, '../../../services/store/migrations')

@@ -2,7 +2,7 @@ import { chmodSync, readdirSync, statSync, symlinkSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { openSqlite } from '../../../services/store/sqlite.ts'
-import { temporaryFolder } from '../../process.ts'
+import { temporaryFolder } from '../../helpers/process.ts'
 
 const skip = process.platform === 'win32' && 'Windows has no modes'
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8)

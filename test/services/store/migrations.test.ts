@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import t from 'tap'
 import { sqlFor } from '../../../services/store/migrations.ts'
 import { openStore } from '../../../services/store/open.ts'
-import { createEmptyDatabase, forEachEngine } from '../../engines.ts'
+import { createEmptyDatabase, forEachEngine } from '../../helpers/engines.ts'
 
 const migrations = join(import.meta.dirname, '../../../services/store/migrations')
 const applied = 'select id, name, applied_at from migration order by id'

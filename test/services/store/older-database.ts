@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { sqlFor } from '../../../services/store/migrations.ts'
-import type { Database } from '../../engines.ts'
+import type { Database } from '../../helpers/engines.ts'
 
 const migrations = join(import.meta.dirname, '../../../services/store/migrations')
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { inspect } from 'node:util'
 import t from 'tap'
 import { openStore } from '../../../services/store/open.ts'
-import { createDatabase } from '../../engines.ts'
+import { createDatabase } from '../../helpers/engines.ts'
 
 t.test('a sqlite address opens the file it names', async (t) => {
   for (const prefix of ['sqlite:', 'sqlite://', 'SQLite:']) {

@@ -6,7 +6,7 @@ import { createAccounts } from '../../../services/billing/ledger/accounts.ts'
 import { openPostgres } from '../../../services/store/postgres.ts'
 import { StoreUnavailable } from '../../../services/store/store.ts'
 import type { Queries } from '../../../services/store/store.ts'
-import { startPostgres } from '../../postgres.ts'
+import { startPostgres } from '../../helpers/postgres.ts'
 
 const server = await startPostgres(t)
 

@@ -3,8 +3,8 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { openPostgres } from '../../../services/store/postgres.ts'
 import type { Store } from '../../../services/store/store.ts'
-import { createDatabase } from '../../engines.ts'
-import { lacksPgBouncer, startPgBouncer } from '../../pgbouncer.ts'
+import { createDatabase } from '../../helpers/engines.ts'
+import { lacksPgBouncer, startPgBouncer } from '../../servers/pgbouncer.ts'
 import { assertBooks, createBooks, rowOf, spend, startLedger } from '../billing/ledger/helper.ts'
 
 const log = { info: () => {}, warn: () => {}, error: () => {} }

@@ -8,7 +8,7 @@ import type { Test } from 'tap'
 import { openPostgres } from '../../../services/store/postgres.ts'
 import { StoreUnavailable } from '../../../services/store/store.ts'
 import type { Store } from '../../../services/store/store.ts'
-import { createDatabase } from '../../engines.ts'
+import { createDatabase } from '../../helpers/engines.ts'
 
 const log = { info: () => {}, warn: () => {}, error: () => {} }
 

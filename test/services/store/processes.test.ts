@@ -8,8 +8,8 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { createAccounts } from '../../../services/billing/ledger/accounts.ts'
 import type { Store } from '../../../services/store/store.ts'
-import { forEachEngine } from '../../engines.ts'
-import { withoutHooks } from '../../process.ts'
+import { forEachEngine } from '../../helpers/engines.ts'
+import { withoutHooks } from '../../helpers/process.ts'
 
 type Child = ChildProcessByStdio<null, Readable, null>
 

@@ -6,8 +6,8 @@ import { openStore } from '../../../services/store/open.ts'
 import { createReportThread } from '../../../services/store/sqlite-reports.ts'
 import { openSqlite } from '../../../services/store/sqlite.ts'
 import type { Reports } from '../../../services/store/store.ts'
-import { createDatabase, forEachEngine } from '../../engines.ts'
-import { runningMs } from '../../running-time.ts'
+import { createDatabase, forEachEngine } from '../../helpers/engines.ts'
+import { runningMs } from '../../helpers/running-time.ts'
 
 /** A read that takes as long as counting to `rows`, some 10 million a second. */
 const counting = (rows: number) => `

@@ -2,9 +2,9 @@ import t from 'tap'
 import { createSecretBox, type SecretKeys } from '../../../services/store/secret-box.ts'
 import { resealSecrets, sharedSecret } from '../../../services/store/secrets.ts'
 import type { Store } from '../../../services/store/store.ts'
-import { forEachEngine } from '../../engines.ts'
-import { spawnGateway } from '../../process.ts'
-import { rejection, thrown } from '../../thrown.ts'
+import { forEachEngine } from '../../helpers/engines.ts'
+import { spawnGateway } from '../../helpers/process.ts'
+import { rejection, thrown } from '../../helpers/thrown.ts'
 
 const [first, second] = ['the first key of this test, long', 'the second key of this test, long']
 const boxOf = (current: string | null, previous: string | null = null) =>

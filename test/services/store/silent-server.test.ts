@@ -3,7 +3,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import t from 'tap'
 import type { Test } from 'tap'
 import { openPostgres } from '../../../services/store/postgres.ts'
-import { createDatabase } from '../../engines.ts'
+import { createDatabase } from '../../helpers/engines.ts'
 import { assertBooks, createBooks, createLog, posting, reservation, rowOf, startLedger } from '../billing/ledger/helper.ts'
 
 const usd = 1_000_000_000

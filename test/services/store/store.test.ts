@@ -4,7 +4,7 @@ import { createJsonRows } from '../../../services/store/json-rows.ts'
 import { openSqlite } from '../../../services/store/sqlite.ts'
 import { StoreUnavailable } from '../../../services/store/store.ts'
 import type { Store } from '../../../services/store/store.ts'
-import { createDatabase, forEachEngine } from '../../engines.ts'
+import { createDatabase, forEachEngine } from '../../helpers/engines.ts'
 
 const kinds: Record<string, (t: Test) => Promise<Store>> = {
   'a SQLite file': async (t) => await (await createDatabase(t, 'sqlite')).open(),

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import t from 'tap'
 import type { Test } from 'tap'
 import { openSqlite } from '../../../services/store/sqlite.ts'
-import { spawnGateway, temporaryFolder, withoutHooks } from '../../process.ts'
+import { spawnGateway, temporaryFolder, withoutHooks } from '../../helpers/process.ts'
 
 const root = join(import.meta.dirname, '..', '..', '..')
 const run = promisify(execFile)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createClientPresence } from '../../../services/requests/joins/client-presence.ts'
 import { createJobRows } from '../../../services/videos/rows.ts'
-import { forEachEngine } from '../../engines.ts'
+import { forEachEngine } from '../../helpers/engines.ts'
 import { createBooks } from '../billing/ledger/helper.ts'
 import { fullJob, sampleJob } from './jobs.ts'
 import type { Store } from '../../../services/store/store.ts'

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { createDatabase, forEachEngine } from '../../engines.ts'
+import { createDatabase, forEachEngine } from '../../helpers/engines.ts'
 import { createProvider, moderated } from './provider.ts'
 import { checkBooks, createMedia, jobsIn, openAccount, startStudio, until } from './studio.ts'
 

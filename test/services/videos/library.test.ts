@@ -2,7 +2,7 @@ import t from 'tap'
 import { createClientPresence } from '../../../services/requests/joins/client-presence.ts'
 import { createVideoLibrary } from '../../../services/videos/library.ts'
 import { createJobRows } from '../../../services/videos/rows.ts'
-import { forEachEngine } from '../../engines.ts'
+import { forEachEngine } from '../../helpers/engines.ts'
 import { createBooks } from '../billing/ledger/helper.ts'
 import { sampleJob } from './jobs.ts'
 

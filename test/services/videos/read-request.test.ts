@@ -7,7 +7,7 @@ import { readVideoOrder } from '../../../services/videos/read-request.ts'
 import type { VideoChoices, VideoProvider } from '../../../services/providers/provider-video.ts'
 import { UpstreamError } from '../../../services/shared/errors.ts'
 import { createProvider } from './provider.ts'
-import { thrown } from '../../thrown.ts'
+import { thrown } from '../../helpers/thrown.ts'
 import { modelFromCatalogue } from '../../../services/config/catalogue/models.ts'
 import { unknownVideo } from '../../../services/config/catalogue/videos.ts'
 

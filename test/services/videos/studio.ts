@@ -27,8 +27,8 @@ import { twoSeconds } from './provider.ts'
 import type { FaultyParty, Job } from '../../../services/videos/job.ts'
 import { columns, toJob, type JobRow } from '../../../services/videos/job-row.ts'
 import { modelFromCatalogue } from '../../../services/config/catalogue/models.ts'
-import { keepOpen } from '../../keep-open.ts'
-import { secretBox } from '../../secret-box.ts'
+import { keepOpen } from '../../helpers/keep-open.ts'
+import { secretBox } from '../../helpers/secret-box.ts'
 
 export const creditNano = 1_000_000_000_000
 const secondNano = 100_000_000

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { StoreUnavailable } from '../../../services/store/store.ts'
 import type { Store } from '../../../services/store/store.ts'
-import { createDatabase, forEachEngine } from '../../engines.ts'
+import { createDatabase, forEachEngine } from '../../helpers/engines.ts'
 import { createClientPresence } from '../../../services/requests/joins/client-presence.ts'
 import { createJobRows } from '../../../services/videos/rows.ts'
 import { createProvider } from './provider.ts'

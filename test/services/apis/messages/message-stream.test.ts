@@ -5,7 +5,7 @@ import type { ChatCompletionChunk } from '../../../../schemas/openai/chat-comple
 import { MessageStream } from '../../../../services/apis/messages/message-stream.ts'
 import { toMessage } from '../../../../services/apis/messages/to-message.ts'
 import { unsealThinking } from '../../../../services/apis/messages/sealed-thinking.ts'
-import { complaintAboutEvents } from '../../../message-grammar.ts'
+import { complaintAboutEvents } from '../../../helpers/message-grammar.ts'
 
 const asked = { stops: ['END'], showsThoughts: true }
 

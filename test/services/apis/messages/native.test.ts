@@ -6,7 +6,7 @@ import type { ChatProvider, MessagesCall } from '../../../../services/providers/
 import type { Candidate, Plan } from '../../../../services/requests/candidates.ts'
 import { JsonText } from '../../../../services/shared/json.ts'
 import { nativeMessages, versionHeadersOf } from '../../../../services/apis/messages/native.ts'
-import { thrown } from '../../../thrown.ts'
+import { thrown } from '../../../helpers/thrown.ts'
 import { candidate } from '../../requests/helper.ts'
 
 const usual: CreateMessageRequest = { model: 'm', max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] }

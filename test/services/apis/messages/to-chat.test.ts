@@ -3,7 +3,7 @@ import type { CreateMessageRequest } from '../../../../schemas/anthropic/message
 import { nativeNeedOf, refuseUnpriced } from '../../../../services/apis/messages/native-needs.ts'
 import { sealThinking } from '../../../../services/apis/messages/sealed-thinking.ts'
 import { toChat } from '../../../../services/apis/messages/to-chat.ts'
-import { thrown } from '../../../thrown.ts'
+import { thrown } from '../../../helpers/thrown.ts'
 
 type Fields = Partial<CreateMessageRequest>
 

@@ -1,8 +1,8 @@
 import t from 'tap'
 import { createAccounts } from '../../../../services/billing/ledger/accounts.ts'
 import { createTransfers } from '../../../../services/billing/ledger/transfers.ts'
-import { forEachEngine } from '../../../engines.ts'
-import type { Database } from '../../../engines.ts'
+import { forEachEngine } from '../../../helpers/engines.ts'
+import type { Database } from '../../../helpers/engines.ts'
 import { assertBooks, createBooks, reservation, startLedger } from './helper.ts'
 
 const refusal = (status: number, code: string) => ({ name: 'GatewayError', status, code })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createAccounts } from '../../../../services/billing/ledger/accounts.ts'
-import { forEachEngine } from '../../../engines.ts'
-import type { Database } from '../../../engines.ts'
+import { forEachEngine } from '../../../helpers/engines.ts'
+import type { Database } from '../../../helpers/engines.ts'
 
 async function setUp (database: Database) {
   const store = await database.open()

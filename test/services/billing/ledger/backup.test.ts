@@ -4,7 +4,7 @@ import t from 'tap'
 import { checkBooks } from '../../../../services/billing/ledger/check/check-books.ts'
 import { rollUpViolations } from '../../../../services/operations/reports/check-roll-up.ts'
 import { openStore } from '../../../../services/store/open.ts'
-import { temporaryFolder } from '../../../process.ts'
+import { temporaryFolder } from '../../../helpers/process.ts'
 import { createBooks, reservation, spend, startLedger } from './helper.ts'
 
 t.test('a copy that SQLite makes of a running gateway adds up, and its money is free', async t => {

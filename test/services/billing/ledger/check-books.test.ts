@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 import { createAccounts } from '../../../../services/billing/ledger/accounts.ts'
 import { checkBooks, checkLedger } from '../../../../services/billing/ledger/check/check-books.ts'
 import type { Store } from '../../../../services/store/store.ts'
-import { createDatabase, forEachEngine, type Database } from '../../../engines.ts'
+import { createDatabase, forEachEngine, type Database } from '../../../helpers/engines.ts'
 import { createBooks, reservation, spend, startLedger } from './helper.ts'
 
 /** Books with a charge, a job and an open hold, that were checked. */

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { checkLedger } from '../../../../services/billing/ledger/check/check-books.ts'
 import { explanations } from '../../../../services/billing/ledger/check/explanations.ts'
-import { forEachEngine } from '../../../engines.ts'
+import { forEachEngine } from '../../../helpers/engines.ts'
 import { damages, entry } from './damages.ts'
 import { createBooks, reservation, spend, startLedger } from './helper.ts'
 

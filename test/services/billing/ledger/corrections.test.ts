@@ -2,8 +2,8 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { createCorrections } from '../../../../services/billing/ledger/corrections.ts'
 import { entryId } from '../../../../services/billing/ledger/entry-id.ts'
-import { forEachEngine } from '../../../engines.ts'
-import type { Database } from '../../../engines.ts'
+import { forEachEngine } from '../../../helpers/engines.ts'
+import type { Database } from '../../../helpers/engines.ts'
 import { assertBooks, createBooks, reservation, rowOf, spend, startLedger } from './helper.ts'
 
 const tooMuch = { name: 'GatewayError', message: /^Less (than that )?is / }

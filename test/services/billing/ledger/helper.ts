@@ -9,7 +9,7 @@ import { BoundedCharge } from '../../../../services/billing/ledger/types.ts'
 import type { Hold, Ledger, Posting, Reservation } from '../../../../services/billing/ledger/ledger.ts'
 import type { Log } from '../../../../services/shared/log.ts'
 import type { Store } from '../../../../services/store/store.ts'
-import type { Database } from '../../../engines.ts'
+import type { Database } from '../../../helpers/engines.ts'
 import { createNetwork, createTime, type SimulatedTime } from './simulation.ts'
 
 /** A log that is kept: messages by their level. */

@@ -4,9 +4,9 @@ import { createKeys } from '../../../../services/keys/keys.ts'
 import { createSuspense } from '../../../../services/billing/ledger/suspense.ts'
 import { createAccounts } from '../../../../services/billing/ledger/accounts.ts'
 import type { Store } from '../../../../services/store/store.ts'
-import { forEachEngine } from '../../../engines.ts'
-import type { Database } from '../../../engines.ts'
-import { thrown } from '../../../thrown.ts'
+import { forEachEngine } from '../../../helpers/engines.ts'
+import type { Database } from '../../../helpers/engines.ts'
+import { thrown } from '../../../helpers/thrown.ts'
 import { assertBooks, createBooks, posting, reservation, rowOf, spend, startLedger } from './helper.ts'
 
 const usd = 1_000_000_000

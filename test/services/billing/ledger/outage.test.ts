@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createAccounts } from '../../../../services/billing/ledger/accounts.ts'
-import { forEachEngine } from '../../../engines.ts'
-import { thrown } from '../../../thrown.ts'
+import { forEachEngine } from '../../../helpers/engines.ts'
+import { thrown } from '../../../helpers/thrown.ts'
 import { assertBooks, createCluster, posting, reservation, rowOf } from './helper.ts'
 
 const usd = 1_000_000_000

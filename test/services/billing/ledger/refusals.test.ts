@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Test } from 'tap'
 import type { Store } from '../../../../services/store/store.ts'
-import { createDatabase, forEachEngine, type Database } from '../../../engines.ts'
+import { createDatabase, forEachEngine, type Database } from '../../../helpers/engines.ts'
 import { assertBooks, createCluster, posting, reservation, rowOf } from './helper.ts'
 
 const usd = 1_000_000_000

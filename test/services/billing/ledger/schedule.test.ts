@@ -4,7 +4,7 @@ import { GatewayError } from '../../../../services/shared/errors.ts'
 import { createLedger } from '../../../../services/billing/ledger/create.ts'
 import type { Hold, Ledger, Reservation } from '../../../../services/billing/ledger/ledger.ts'
 import type { Store } from '../../../../services/store/store.ts'
-import { forEachEngine } from '../../../engines.ts'
+import { forEachEngine } from '../../../helpers/engines.ts'
 import { assertBooks, createBooks, createLog, posting } from './helper.ts'
 import { runSchedule } from './schedule.ts'
 

@@ -6,8 +6,8 @@ import { createTransfers } from '../../../../services/billing/ledger/transfers.t
 import type { Ledger } from '../../../../services/billing/ledger/ledger.ts'
 import { entryId } from '../../../../services/billing/ledger/entry-id.ts'
 import type { Store } from '../../../../services/store/store.ts'
-import { forEachEngine } from '../../../engines.ts'
-import type { Database } from '../../../engines.ts'
+import { forEachEngine } from '../../../helpers/engines.ts'
+import type { Database } from '../../../helpers/engines.ts'
 import { assertBooks, createBooks, rowOf, spend, startLedger } from './helper.ts'
 
 const lacking = { name: 'GatewayError', status: 400, code: 'insufficient_credits' }

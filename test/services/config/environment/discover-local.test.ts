@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http'
 import t from 'tap'
 import type { Test } from 'tap'
 import { discoverLocal } from '../../../../services/config/environment/discover-local.ts'
-import { runningMs } from '../../../running-time.ts'
+import { runningMs } from '../../../helpers/running-time.ts'
 
 /** A server at a free port; returns it as a candidate. */
 async function serve (t: Test, id: string, listener: RequestListener) {

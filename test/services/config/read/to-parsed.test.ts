@@ -5,7 +5,7 @@ import { strict, usd, usdPerMillion } from '../../../../schemas/config/fields.ts
 import { toParsed } from '../../../../services/config/read/to-parsed.ts'
 import { parseConfig } from '../../../../services/config/read/parse.ts'
 import { parseYaml } from '../../../../services/config/yaml/document.ts'
-import { amounts, notAmounts } from '../../../amount-cases.ts'
+import { amounts, notAmounts } from '../../../helpers/amount-cases.ts'
 
 const schema = Type.Object({
   first_byte_ms: Type.Integer(),

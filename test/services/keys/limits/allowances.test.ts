@@ -2,7 +2,7 @@ import t from 'tap'
 import { createAllowanceExchange, deleteExpiredLimits } from '../../../../services/keys/limits/allowances.ts'
 import type { AllowanceRequest } from '../../../../services/keys/limits/allowances.ts'
 import { slotLeaseMs } from '../../../../services/keys/limits/statements.ts'
-import { forEachEngine } from '../../../engines.ts'
+import { forEachEngine } from '../../../helpers/engines.ts'
 
 const minute = 10
 const startMs = minute * 60_000

@@ -6,8 +6,8 @@ import type { Admission } from '../../../../services/keys/limits/limits.ts'
 import { noLimits } from '../../../../services/shared/limits.ts'
 import { StoreUnavailable } from '../../../../services/store/store.ts'
 import type { Store } from '../../../../services/store/store.ts'
-import { createDatabase, forEachEngine } from '../../../engines.ts'
-import { runningMs } from '../../../running-time.ts'
+import { createDatabase, forEachEngine } from '../../../helpers/engines.ts'
+import { runningMs } from '../../../helpers/running-time.ts'
 
 /** A node on a store, with the test's clock; maintenance runs every 5 ms. */
 function node (t: Test, store: Store, name: string, time: { ms: number }) {

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createOidc, roleOf } from '../../../../services/keys/sessions/oidc.ts'
-import { rejection } from '../../../thrown.ts'
+import { rejection } from '../../../helpers/thrown.ts'
 
 const settings = {
   issuer: 'http://127.0.0.1:9',

@@ -3,8 +3,8 @@ import type { BrowserSession } from '../../../../services/keys/sessions/session.
 import { createSessions } from '../../../../services/keys/sessions/sessions.ts'
 import { createSignInAttempts } from '../../../../services/keys/sessions/sign-in-attempts.ts'
 import { newToken } from '../../../../services/keys/sessions/token.ts'
-import { forEachEngine } from '../../../engines.ts'
-import { rejection } from '../../../thrown.ts'
+import { forEachEngine } from '../../../helpers/engines.ts'
+import { rejection } from '../../../helpers/thrown.ts'
 
 const minuteMs = 60_000
 const hourMs = 60 * minuteMs

@@ -2,7 +2,7 @@ import t from 'tap'
 import { breakerDefaults } from '../../../../services/config/defaults.ts'
 import { createDeployments } from '../../../../services/models/deployments/deployments.ts'
 import { createStatisticsExchange } from '../../../../services/models/deployments/share-statistics.ts'
-import { forEachEngine } from '../../../engines.ts'
+import { forEachEngine } from '../../../helpers/engines.ts'
 
 forEachEngine(t, 'nodes share their statistics through the store', async (t, database) => {
   const time = { now: Date.now() }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createAccount, getAccount, listAccounts } from '../../../../services/operations/admin/accounts.ts'
-import { forEachEngine } from '../../../engines.ts'
+import { forEachEngine } from '../../../helpers/engines.ts'
 import { openAdministration, refusal } from './helper.ts'
 
 forEachEngine(t, 'creating the same account again has no effect', async (t, { open }) => {

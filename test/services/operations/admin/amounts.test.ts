@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { nanoFromUsd } from '../../../../services/shared/money.ts'
 import { nanoOf, requiredNanoOf, amountText } from '../../../../services/operations/admin/amounts.ts'
-import { thrown } from '../../../thrown.ts'
+import { thrown } from '../../../helpers/thrown.ts'
 
 t.test('an amount is given in one of two units', async t => {
   t.equal(nanoOf({ amount_usd: 0.1 }), 100_000_000)

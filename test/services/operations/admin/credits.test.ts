@@ -5,7 +5,7 @@ import { addAdjustment, addDeposit, addRefund } from '../../../../services/opera
 import { getEntry, listEntries, runLedgerCheck } from '../../../../services/operations/admin/entries.ts'
 import type { EntryRequest } from '../../../../services/operations/admin/entries.ts'
 import type { Store } from '../../../../services/store/store.ts'
-import { forEachEngine } from '../../../engines.ts'
+import { forEachEngine } from '../../../helpers/engines.ts'
 import { openAdministration, refusal } from './helper.ts'
 
 async function openWithAccounts (t: Test, open: () => Promise<Store>) {

@@ -4,7 +4,7 @@ import { createAccount } from '../../../../services/operations/admin/accounts.ts
 import { addAdjustment, addDeposit, addRefund, addTransfer, addWithdrawal } from '../../../../services/operations/admin/credits.ts'
 import { listEntries, type EntryRequest } from '../../../../services/operations/admin/entries.ts'
 import { clearSuspense, listSuspense } from '../../../../services/operations/admin/suspense.ts'
-import { forEachEngine } from '../../../engines.ts'
+import { forEachEngine } from '../../../helpers/engines.ts'
 import { openAdministration } from './helper.ts'
 
 forEachEngine(t, 'the entries of an account are the same with and without a period, page by page', async (t, { open }) => {

@@ -7,7 +7,7 @@ import type { Ledger, Posting } from '../../../../services/billing/ledger/ledger
 import { createAdministration } from '../../../../services/operations/admin/administration.ts'
 import type { Administration } from '../../../../services/operations/admin/administration.ts'
 import type { Store } from '../../../../services/store/store.ts'
-import { secretBox } from '../../../secret-box.ts'
+import { secretBox } from '../../../helpers/secret-box.ts'
 
 /** An administration next to a gateway that serves requests from the same store. */
 export interface TestAdministration extends Administration {

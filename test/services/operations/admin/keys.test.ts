@@ -2,7 +2,7 @@ import t from 'tap'
 import { createAccount } from '../../../../services/operations/admin/accounts.ts'
 import { addDeposit } from '../../../../services/operations/admin/credits.ts'
 import { createKey, getKey, listKeys, revokeKey, rotateKey, updateKey } from '../../../../services/operations/admin/keys.ts'
-import { forEachEngine } from '../../../engines.ts'
+import { forEachEngine } from '../../../helpers/engines.ts'
 import { openAdministration, refusal } from './helper.ts'
 
 forEachEngine(t, 'a key is created with its settings, and its secret is shown once', async (t, { open }) => {

@@ -3,7 +3,7 @@ import { listEntries, type EntryRequest } from '../../../../services/operations/
 import { getAccount } from '../../../../services/operations/admin/accounts.ts'
 import { allPages } from '../../../../services/operations/admin/page.ts'
 import { listStatements } from '../../../../services/operations/admin/statements.ts'
-import { forEachEngine } from '../../../engines.ts'
+import { forEachEngine } from '../../../helpers/engines.ts'
 import { bookSomething, openBooks } from '../../billing/ledger/books/random-books.ts'
 import { createRandom } from '../../billing/ledger/random.ts'
 import { openAdministration } from './helper.ts'

@@ -9,7 +9,7 @@ import { createAccountMoves } from '../../../../services/billing/ledger/account-
 import { createJobHolds } from '../../../../services/billing/ledger/hold/job-holds.ts'
 import { readOpenSuspense } from '../../../../services/billing/ledger/suspense.ts'
 import type { Store } from '../../../../services/store/store.ts'
-import { forEachEngine } from '../../../engines.ts'
+import { forEachEngine } from '../../../helpers/engines.ts'
 import { openAdministration, refusal } from './helper.ts'
 
 const because = { reason: 'asked the provider' }

@@ -6,7 +6,7 @@ import { createKey } from '../../../../services/operations/admin/keys.ts'
 import { listUsage, toDimensions, usageCsv } from '../../../../services/operations/admin/usage.ts'
 import type { Store } from '../../../../services/store/store.ts'
 import type { Posting } from '../../../../services/billing/ledger/ledger.ts'
-import { forEachEngine } from '../../../engines.ts'
+import { forEachEngine } from '../../../helpers/engines.ts'
 import { openAdministration, refusal } from './helper.ts'
 
 const today = () => new Date().toISOString().slice(0, 10)

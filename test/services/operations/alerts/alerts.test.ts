@@ -11,7 +11,7 @@ import { createKeys } from '../../../../services/keys/keys.ts'
 import { periodAt } from '../../../../services/keys/periods.ts'
 import { createAccounts } from '../../../../services/billing/ledger/accounts.ts'
 import type { Store } from '../../../../services/store/store.ts'
-import { forEachEngine } from '../../../engines.ts'
+import { forEachEngine } from '../../../helpers/engines.ts'
 import { internetOf, startPlainSite, startSite, type Site } from '../../media/web.ts'
 
 const secret = `whsec_${randomBytes(32).toString('base64')}`

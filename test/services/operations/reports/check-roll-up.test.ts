@@ -5,7 +5,7 @@ import { createCorrections } from '../../../../services/billing/ledger/correctio
 import { rollUpViolations } from '../../../../services/operations/reports/check-roll-up.ts'
 import { rollUpUsage } from '../../../../services/operations/reports/roll-up.ts'
 import type { Store } from '../../../../services/store/store.ts'
-import { createDatabase, forEachEngine, type Database } from '../../../engines.ts'
+import { createDatabase, forEachEngine, type Database } from '../../../helpers/engines.ts'
 import { runLedgerCheck } from '../../../../services/operations/admin/entries.ts'
 import { openAdministration } from '../admin/helper.ts'
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readDateRange } from '../../../../services/operations/reports/period-costs.ts'
 import type { GivenDates } from '../../../../services/operations/reports/period-costs.ts'
-import { thrown } from '../../../thrown.ts'
+import { thrown } from '../../../helpers/thrown.ts'
 
 const now = Date.parse('2026-11-21T07:30:00Z')
 

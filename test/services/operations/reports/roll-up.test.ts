@@ -5,7 +5,7 @@ import { rollUpUsage } from '../../../../services/operations/reports/roll-up.ts'
 import { sumUsage } from '../../../../services/operations/reports/usage.ts'
 import type { Queries, Store } from '../../../../services/store/store.ts'
 import { StoreUnavailable } from '../../../../services/store/store.ts'
-import { forEachEngine } from '../../../engines.ts'
+import { forEachEngine } from '../../../helpers/engines.ts'
 import { createNetwork } from '../../billing/ledger/simulation.ts'
 import { createRandom, type Random } from '../../billing/ledger/random.ts'
 

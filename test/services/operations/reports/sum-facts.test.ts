@@ -2,7 +2,7 @@ import t from 'tap'
 import { rollUpViolations } from '../../../../services/operations/reports/check-roll-up.ts'
 import { rollUpUsage } from '../../../../services/operations/reports/roll-up.ts'
 import { sumFacts } from '../../../../services/operations/reports/sum-facts.ts'
-import { createDatabase } from '../../../engines.ts'
+import { createDatabase } from '../../../helpers/engines.ts'
 import { createRandom, type Random } from '../../billing/ledger/random.ts'
 
 /** A number as providers send them, and as they should not. */

@@ -9,8 +9,8 @@ import { createAccounts } from '../../../../services/billing/ledger/accounts.ts'
 import { createCorrections } from '../../../../services/billing/ledger/corrections.ts'
 import { createLedger } from '../../../../services/billing/ledger/create.ts'
 import { entryIdSql } from '../../../../services/billing/ledger/entry-id.ts'
-import { forEachEngine } from '../../../engines.ts'
-import type { Database } from '../../../engines.ts'
+import { forEachEngine } from '../../../helpers/engines.ts'
+import type { Database } from '../../../helpers/engines.ts'
 import type { Store, Value } from '../../../../services/store/store.ts'
 
 const day = Date.parse('2026-11-21')

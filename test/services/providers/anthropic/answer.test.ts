@@ -1,9 +1,9 @@
 import t from 'tap'
-import { configFor, providerAt, startGateway } from '../../../helper.ts'
+import { configFor, providerAt, startGateway } from '../../../helpers/gateway.ts'
 import { document, refusal, reply, startAnthropic } from '../../../servers/anthropic.ts'
 import type { Reply } from '../../../servers/anthropic.ts'
-import type { Script } from '../../../upstream.ts'
-import { hangUp, reset } from '../../../upstream.ts'
+import type { Script } from '../../../servers/upstream.ts'
+import { hangUp, reset } from '../../../servers/upstream.ts'
 
 const server = await startAnthropic()
 t.teardown(() => server.close())

@@ -5,7 +5,7 @@ import { toMessagesRequest } from '../../../../services/providers/anthropic/requ
 import type { MessagesRequest } from '../../../../services/providers/anthropic/wire.ts'
 import { complaintAbout } from '../../../servers/anthropic-rules.ts'
 import { sign } from '../../../servers/anthropic.ts'
-import { thrown } from '../../../thrown.ts'
+import { thrown } from '../../../helpers/thrown.ts'
 
 type Fields = Partial<ChatCompletionRequest> & Record<string, unknown>
 

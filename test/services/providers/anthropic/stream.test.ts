@@ -1,10 +1,10 @@
 import t from 'tap'
-import { configFor, providerAt, startGateway } from '../../../helper.ts'
-import { cuts, halfClose, head, reset, send, sequence, stall } from '../../../upstream.ts'
-import type { Script } from '../../../upstream.ts'
+import { configFor, providerAt, startGateway } from '../../../helpers/gateway.ts'
+import { cuts, halfClose, head, reset, send, sequence, stall } from '../../../servers/upstream.ts'
+import type { Script } from '../../../servers/upstream.ts'
 import * as fixtures from '../../../fixtures/anthropic/streams.ts'
 import { encode, errorBody, replay, reply, startAnthropic } from '../../../servers/anthropic.ts'
-import { generous } from '../../../timeouts.ts'
+import { generous } from '../../../helpers/timeouts.ts'
 
 const timeouts = { ...generous, firstByteMs: 2_000, idleMs: 2_000 }
 

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { catalogueModelNames, modelFromCatalogue } from '../../../../services/config/catalogue/models.ts'
 import { UpstreamError } from '../../../../services/shared/errors.ts'
-import { failureOf, imageProviderAt, startImageServer, type Reply, type Seen } from '../../../image-server.ts'
+import { failureOf, imageProviderAt, startImageServer, type Reply, type Seen } from '../../../servers/image-server.ts'
 import { mismatch, wireFixture, type WireSchema } from '../video-jobs/wire.ts'
 
 const { source, ...models } = wireFixture('fal-images')

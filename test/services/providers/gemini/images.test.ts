@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { catalogueModelNames, modelFromCatalogue } from '../../../../services/config/catalogue/models.ts'
-import { failureOf, imageProviderAt, picture, startImageServer, type Reply } from '../../../image-server.ts'
+import { failureOf, imageProviderAt, picture, startImageServer, type Reply } from '../../../servers/image-server.ts'
 import { mismatch, wireFixture } from '../video-jobs/wire.ts'
 
 const { request: requestType = {}, answer: answerType = {} } = wireFixture('gemini-images')

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { knownVideoModelNames } from '../../../../services/config/catalogue/videos.ts'
-import { thrown } from '../../../thrown.ts'
+import { thrown } from '../../../helpers/thrown.ts'
 import { reply } from '../../../servers/videos/server.ts'
 import { veo } from '../../../servers/videos/veo.ts'
 import { connect, failureOf, signal, taskFor } from '../video-jobs/helper.ts'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { thrown } from '../../../thrown.ts'
+import { thrown } from '../../../helpers/thrown.ts'
 import { megapixelsOf, nearestAspectRatio, statedAspectRatio } from '../../../../services/providers/image-api/aspect-ratio.ts'
 import { imageFromBase64, imageFromUrl } from '../../../../services/providers/image-api/generated-image.ts'
 import { readImageCost, readImageUsage } from '../../../../services/providers/image-api/usage.ts'

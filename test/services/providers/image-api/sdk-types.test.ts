@@ -1,5 +1,5 @@
 import t from 'tap'
-import { imageProviderAt, picture, startImageServer } from '../../../image-server.ts'
+import { imageProviderAt, picture, startImageServer } from '../../../servers/image-server.ts'
 import { mismatch, wireFixture } from '../video-jobs/wire.ts'
 
 const base64 = (await picture(8, 8)).toString('base64')

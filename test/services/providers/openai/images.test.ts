@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import type { ProviderConfig } from '../../../../services/config/catalogue/types.ts'
-import { failureOf, imageProviderAt, picture, startImageServer, type Reply, type Seen } from '../../../image-server.ts'
-import { generous } from '../../../timeouts.ts'
+import { failureOf, imageProviderAt, picture, startImageServer, type Reply, type Seen } from '../../../servers/image-server.ts'
+import { generous } from '../../../helpers/timeouts.ts'
 
 const png = await picture(8, 8)
 const base64 = png.toString('base64')

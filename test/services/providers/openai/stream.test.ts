@@ -12,9 +12,9 @@ import { dialects } from '../../../../services/providers/openai/dialects.ts'
 import { OutputGuard } from '../../../../services/providers/openai/output-guard.ts'
 import type { StreamGuard } from '../../../../services/providers/openai/stream-editor.ts'
 import { relayStream } from '../../../../services/providers/openai/stream.ts'
-import { rejection } from '../../../thrown.ts'
-import { keepOpen } from '../../../keep-open.ts'
-import { generous } from '../../../timeouts.ts'
+import { rejection } from '../../../helpers/thrown.ts'
+import { keepOpen } from '../../../helpers/keep-open.ts'
+import { generous } from '../../../helpers/timeouts.ts'
 
 const timeouts = generous
 

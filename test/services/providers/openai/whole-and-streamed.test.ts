@@ -1,7 +1,7 @@
 import t from 'tap'
 import { dialects } from '../../../../services/providers/openai/dialects.ts'
 import { collectStream } from '../../../../services/providers/openai/whole-and-streamed.ts'
-import { rejection } from '../../../thrown.ts'
+import { rejection } from '../../../helpers/thrown.ts'
 
 const dialect = dialects['compatible']
 if (dialect === undefined) throw new Error('there is no such dialect')

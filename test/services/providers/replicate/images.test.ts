@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { catalogueModelNames, modelFromCatalogue } from '../../../../services/config/catalogue/models.ts'
-import { failureOf, imageProviderAt, startImageServer, type Reply, type Seen } from '../../../image-server.ts'
+import { failureOf, imageProviderAt, startImageServer, type Reply, type Seen } from '../../../servers/image-server.ts'
 import { mismatch, wireFixture } from '../video-jobs/wire.ts'
 
 const { request: requestType = {}, prediction: predictionType = {} } = wireFixture('replicate')

@@ -2,7 +2,7 @@ import sharp from 'sharp'
 import t from 'tap'
 import { generateSandboxImages } from '../../../../services/providers/sandbox/images.ts'
 import type { ImageCall } from '../../../../services/providers/provider-image.ts'
-import { failureOf } from '../../../image-server.ts'
+import { failureOf } from '../../../servers/image-server.ts'
 
 const size = { width: 96, height: 64 }
 

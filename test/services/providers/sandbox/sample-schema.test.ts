@@ -1,7 +1,7 @@
 import t from 'tap'
 import { extractValues } from '../../../../services/providers/sandbox/prompt-values.ts'
 import { sampleSchema } from '../../../../services/providers/sandbox/sample-schema.ts'
-import { processorMs } from '../../../processor-time.ts'
+import { processorMs } from '../../../helpers/processor-time.ts'
 import { ajv } from './helper.ts'
 
 const strict = (properties: Record<string, object>): object =>

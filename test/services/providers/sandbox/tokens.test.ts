@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { countSandboxTokens, createTokenCounter, splitTokens } from '../../../../services/providers/sandbox/tokens.ts'
-import { processorMs } from '../../../processor-time.ts'
-import { anyCharacter } from '../../../any-character.ts'
+import { processorMs } from '../../../helpers/processor-time.ts'
+import { anyCharacter } from '../../../helpers/any-character.ts'
 
 const text = fc.oneof(
   fc.string({ unit: anyCharacter }),

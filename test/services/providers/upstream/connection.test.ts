@@ -9,8 +9,8 @@ import { createConnection } from '../../../../services/providers/upstream/connec
 import type {
   ChunkSink, Connection, UpstreamResponse
 } from '../../../../services/providers/upstream/response.ts'
-import { rejection } from '../../../thrown.ts'
-import { generous } from '../../../timeouts.ts'
+import { rejection } from '../../../helpers/thrown.ts'
+import { generous } from '../../../helpers/timeouts.ts'
 
 const maxBytes = 64 * 1024 * 1024
 

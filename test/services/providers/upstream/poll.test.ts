@@ -1,7 +1,7 @@
 import t from 'tap'
 import { UpstreamError, type UpstreamErrorKind } from '../../../../services/shared/errors.ts'
 import { poll } from '../../../../services/providers/upstream/poll.ts'
-import { rejection } from '../../../thrown.ts'
+import { rejection } from '../../../helpers/thrown.ts'
 
 const pace = { firstMs: 1, longestMs: 2, deadlineMs: 10_000 }
 const signal = new AbortController().signal

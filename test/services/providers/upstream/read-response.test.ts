@@ -2,7 +2,7 @@ import t from 'tap'
 import {
   isEventStream, masked, objectOf, parseResponse, retryAfterMsOf
 } from '../../../../services/providers/upstream/read-response.ts'
-import { thrown } from '../../../thrown.ts'
+import { thrown } from '../../../helpers/thrown.ts'
 
 t.test('retry-after is read as seconds, as a date and in ms', t => {
   t.equal(retryAfterMsOf({ 'retry-after': '7' }), 7000)

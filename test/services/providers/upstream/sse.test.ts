@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import t from 'tap'
 import { EventParser, eventsIn, maxEventBytes, type SseEvent } from '../../../../services/providers/upstream/sse.ts'
-import { thrown } from '../../../thrown.ts'
-import { anyCharacter } from '../../../any-character.ts'
+import { thrown } from '../../../helpers/thrown.ts'
+import { anyCharacter } from '../../../helpers/any-character.ts'
 
 /** All events of a byte stream that arrives in pieces cut at the given places. */
 function read (bytes: Buffer, cuts: readonly number[] = []) {

@@ -3,7 +3,7 @@ import {
   aspectRatioFor, commonAspectRatios, formatVideoSize, frameUrl, frameUrlOrBase64, resolutionFor,
   sizeAmong, withoutNulls
 } from '../../../../services/providers/video-jobs/fields.ts'
-import { thrown } from '../../../thrown.ts'
+import { thrown } from '../../../helpers/thrown.ts'
 import { taskFor } from './helper.ts'
 import { openai } from '../../../servers/videos/openai.ts'
 

@@ -8,7 +8,7 @@ import type { VideoFile, VideoProvider, VideoTask } from '../../../../services/p
 import { startVideoServer, type VideoServer } from '../../../servers/videos/server.ts'
 import type { FakeVideoApi } from '../../../servers/videos/fake-api.ts'
 import type { UpstreamResponse } from '../../../../services/providers/upstream/response.ts'
-import { generous } from '../../../timeouts.ts'
+import { generous } from '../../../helpers/timeouts.ts'
 
 /** Timeouts that a busy machine does not reach, and ones that a stalled response does. */
 export const shortFirstByte = { ...generous, firstByteMs: 100 }

@@ -11,7 +11,7 @@ import { seedance } from '../../../servers/videos/seedance.ts'
 import { veo } from '../../../servers/videos/veo.ts'
 import { wan } from '../../../servers/videos/wan.ts'
 import { xai } from '../../../servers/videos/xai.ts'
-import { thrown } from '../../../thrown.ts'
+import { thrown } from '../../../helpers/thrown.ts'
 import type { FakeVideoApi } from '../../../servers/videos/fake-api.ts'
 import { connect, failureOf, signal, taskFor } from './helper.ts'
 

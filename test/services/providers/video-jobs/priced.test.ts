@@ -8,7 +8,7 @@ import { makeChoices } from '../../../../services/videos/make-choices.ts'
 import { readVideoOrder } from '../../../../services/videos/read-request.ts'
 import type { FakeVideoApi } from '../../../servers/videos/fake-api.ts'
 import { fakeVideoApis } from '../../../servers/videos/fake-apis.ts'
-import { thrown } from '../../../thrown.ts'
+import { thrown } from '../../../helpers/thrown.ts'
 import { connect, signal, sizesOf } from './helper.ts'
 
 const sizes = ['854x480', '1280x720', '1366x768', '1920x1080', '2560x1440', '3840x2160']

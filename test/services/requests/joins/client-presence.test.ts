@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createClientPresence } from '../../../../services/requests/joins/client-presence.ts'
-import { forEachEngine } from '../../../engines.ts'
+import { forEachEngine } from '../../../helpers/engines.ts'
 
 forEachEngine(t, 'clients that other nodes have deleted are restored, and others left alone', async (t, { open }) => {
   const store = await open()

@@ -15,7 +15,7 @@ import {
   endJob, noProvider, submitUnknown, withoutFrames, type End
 } from '../../../../services/videos/runner/end-job.ts'
 import { defaultTiming, type RunnerContext } from '../../../../services/videos/runner/runner-context.ts'
-import { forEachEngine } from '../../../engines.ts'
+import { forEachEngine } from '../../../helpers/engines.ts'
 import { assertBooks, createBooks, createLog, rowOf, startLedger } from '../../billing/ledger/helper.ts'
 import { createNetwork } from '../../billing/ledger/simulation.ts'
 import { createClientPresence } from '../../../../services/requests/joins/client-presence.ts'

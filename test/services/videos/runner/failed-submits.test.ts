@@ -1,5 +1,5 @@
 import t, { type Test } from 'tap'
-import { createDatabase, forEachEngine, type Database } from '../../../engines.ts'
+import { createDatabase, forEachEngine, type Database } from '../../../helpers/engines.ts'
 import type { FakeVideoApi } from '../../../servers/videos/fake-api.ts'
 import { kling } from '../../../servers/videos/kling.ts'
 import { replicate } from '../../../servers/videos/replicate.ts'

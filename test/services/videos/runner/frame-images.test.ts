@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { VideoProvider } from '../../../../services/providers/provider-video.ts'
 import { toFrameImage } from '../../../../services/videos/runner/to-frame-image.ts'
-import { rejection } from '../../../thrown.ts'
+import { rejection } from '../../../helpers/thrown.ts'
 import { sampleJob } from '../jobs.ts'
 import { createMedia } from '../studio.ts'
 

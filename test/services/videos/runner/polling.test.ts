@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createDatabase } from '../../../engines.ts'
+import { createDatabase } from '../../../helpers/engines.ts'
 import { busy, createProvider } from '../provider.ts'
 import { addKey, openAccount, startStudio, until, type StudioOptions } from '../studio.ts'
 

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createDatabase, forEachEngine } from '../../../engines.ts'
+import { createDatabase, forEachEngine } from '../../../helpers/engines.ts'
 import { busy, createProvider, fileOf, lost, moderated, twoSeconds, unreachable } from '../provider.ts'
 import { checkBooks, createMedia, jobsIn, openAccount, startStudio, until } from '../studio.ts'
 

@@ -6,13 +6,13 @@ import { createMediaStore } from '../../../../services/media/store.ts'
 import { createUrlSigner } from '../../../../services/media/url-signer.ts'
 import type { Store } from '../../../../services/store/store.ts'
 import type { Timing } from '../../../../services/videos/runner/runner-context.ts'
-import { createDatabase, forEachEngine } from '../../../engines.ts'
+import { createDatabase, forEachEngine } from '../../../helpers/engines.ts'
 import { startFaultyS3 } from '../../media/faulty-s3.ts'
 import { credentials } from '../../media/s3-server.ts'
 import { internetOf, startSite } from '../../media/web.ts'
 import { createProvider, fileOf, twoSeconds, unreachable } from '../provider.ts'
 import { checkBooks, createMedia, jobsIn, openAccount, startStudio, until, type Answer } from '../studio.ts'
-import { runningMs } from '../../../running-time.ts'
+import { runningMs } from '../../../helpers/running-time.ts'
 
 type Options = Parameters<typeof startStudio>[2]
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { rotateWebhookSecret, webhookSecrets } from '../../../../services/videos/webhooks/secrets.ts'
-import { forEachEngine } from '../../../engines.ts'
-import { secretBox } from '../../../secret-box.ts'
+import { forEachEngine } from '../../../helpers/engines.ts'
+import { secretBox } from '../../../helpers/secret-box.ts'
 
 const dayMs = 24 * 3_600_000
 

@@ -11,11 +11,11 @@ import type { Job } from '../../../../services/videos/job.ts'
 import { releaseWebhooks, webhooksOf } from '../../../../services/videos/webhooks/webhook-rows.ts'
 import { startWebhookDelivery } from '../../../../services/videos/webhooks/webhook-delivery.ts'
 import { rotateWebhookSecret, webhookSecrets } from '../../../../services/videos/webhooks/secrets.ts'
-import { forEachEngine } from '../../../engines.ts'
+import { forEachEngine } from '../../../helpers/engines.ts'
 import { createBooks } from '../../billing/ledger/helper.ts'
 import { internetOf, startPlainSite, startSite, type Site } from '../../media/web.ts'
 import { sampleJob } from '../jobs.ts'
-import { secretBox } from '../../../secret-box.ts'
+import { secretBox } from '../../../helpers/secret-box.ts'
 
 const log = { info () {}, warn () {}, error () {} }
 const network = internetOf({ 'cdn.example': ['127.0.0.1'], 'other.example': ['127.0.0.1'], 'private.example': ['10.0.0.1'] })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { checkLedger } from '../../../../../services/billing/ledger/check/check-books.ts'
 import { readMonth } from '../../../../../services/billing/ledger/books/months.ts'
-import { forEachEngine } from '../../../../engines.ts'
+import { forEachEngine } from '../../../../helpers/engines.ts'
 import { createRandom } from '../random.ts'
 import { bookSomething, openBooks } from './random-books.ts'
 

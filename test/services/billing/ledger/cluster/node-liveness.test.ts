@@ -7,7 +7,7 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { createHeartbeatLiveness, createLockFileLiveness } from '../../../../../services/billing/ledger/cluster/node-liveness.ts'
 import { openSqlite } from '../../../../../services/store/sqlite.ts'
-import { temporaryFolder, withoutHooks } from '../../../../process.ts'
+import { temporaryFolder, withoutHooks } from '../../../../helpers/process.ts'
 import { assertBooks, createBooks, posting, reservation, rowOf, startLedger } from '../helper.ts'
 
 const holder = join(import.meta.dirname, '..', 'holder.ts')

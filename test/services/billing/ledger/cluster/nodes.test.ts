@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Hold } from '../../../../../services/billing/ledger/ledger.ts'
-import { forEachEngine } from '../../../../engines.ts'
+import { forEachEngine } from '../../../../helpers/engines.ts'
 import { assertBooks, createCluster, posting, reservation, rowOf, spend } from '../helper.ts'
 
 const usd = 1_000_000_000

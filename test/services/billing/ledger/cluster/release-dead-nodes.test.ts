@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createStaleHolds } from '../../../../../services/billing/ledger/cluster/release-dead-nodes.ts'
 import type { Store } from '../../../../../services/store/store.ts'
-import { forEachEngine } from '../../../../engines.ts'
+import { forEachEngine } from '../../../../helpers/engines.ts'
 import { assertBooks, createBooks, createCluster, reservation, rowOf, startLedger } from '../helper.ts'
 
 forEachEngine(t, 'a dead node\'s holds are released once, and not if it turns out to be alive', async (t, database) => {

@@ -6,8 +6,8 @@ import type { Term } from '../../../../../services/billing/ledger/node-allowance
 import { withDefaults } from '../../../../../services/billing/ledger/options.ts'
 import { holdState } from '../../../../../services/billing/ledger/sql/rows.ts'
 import type { PendingReservation, Settlement } from '../../../../../services/billing/ledger/types.ts'
-import type { Database } from '../../../../engines.ts'
-import { createDatabase, forEachEngine } from '../../../../engines.ts'
+import type { Database } from '../../../../helpers/engines.ts'
+import { createDatabase, forEachEngine } from '../../../../helpers/engines.ts'
 import { assertBooks, charge, createBooks, rowOf } from '../helper.ts'
 import { createNetwork } from '../simulation.ts'
 

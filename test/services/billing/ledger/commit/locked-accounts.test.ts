@@ -3,9 +3,9 @@ import pg from 'pg'
 import t, { type Test } from 'tap'
 import { createAccounts } from '../../../../../services/billing/ledger/accounts.ts'
 import type { Ledger } from '../../../../../services/billing/ledger/ledger.ts'
-import { createDatabase } from '../../../../engines.ts'
+import { createDatabase } from '../../../../helpers/engines.ts'
 import { assertBooks, createBooks, posting, reservation, rowOf, startLedger } from '../helper.ts'
-import { runningMs } from '../../../../running-time.ts'
+import { runningMs } from '../../../../helpers/running-time.ts'
 
 const usd = 1_000_000_000
 /** More than a node keeps spare, so that each asks the database. */

@@ -2,8 +2,8 @@ import t from 'tap'
 import { entryIdSql } from '../../../../../services/billing/ledger/entry-id.ts'
 import type { Hold, Ledger } from '../../../../../services/billing/ledger/ledger.ts'
 import type { Store } from '../../../../../services/store/store.ts'
-import { forEachEngine } from '../../../../engines.ts'
-import type { Database } from '../../../../engines.ts'
+import { forEachEngine } from '../../../../helpers/engines.ts'
+import type { Database } from '../../../../helpers/engines.ts'
 import { assertBooks, createBooks, createCluster, posting, reservation, rowOf, spend, startLedger } from '../helper.ts'
 
 const untilGoneMs = 15_000 + 600_000 + 5_000

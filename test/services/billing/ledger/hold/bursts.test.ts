@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { GatewayError } from '../../../../../services/shared/errors.ts'
 import type { Store } from '../../../../../services/store/store.ts'
-import { forEachEngine } from '../../../../engines.ts'
+import { forEachEngine } from '../../../../helpers/engines.ts'
 import { assertBooks, createBooks, createNodes, posting, reservation, rowOf } from '../helper.ts'
 import { createTime, type SimulatedTime } from '../simulation.ts'
 

@@ -3,7 +3,7 @@ import { createAccounts } from '../../../../../services/billing/ledger/accounts.
 import type { LedgerContext } from '../../../../../services/billing/ledger/create.ts'
 import type { Hold, Ledger, Reservation } from '../../../../../services/billing/ledger/ledger.ts'
 import { GatewayError } from '../../../../../services/shared/errors.ts'
-import { forEachEngine, type Database } from '../../../../engines.ts'
+import { forEachEngine, type Database } from '../../../../helpers/engines.ts'
 import { assertBooks, createCluster, posting, reservation, rowOf } from '../helper.ts'
 
 const moneyHeld = { status: 429, type: 'rate_limit_exceeded', code: 'insufficient_funds_held' }

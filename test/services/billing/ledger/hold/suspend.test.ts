@@ -1,4 +1,4 @@
-import { forEachEngine } from '../../../../engines.ts'
+import { forEachEngine } from '../../../../helpers/engines.ts'
 import t from 'tap'
 import { assertBooks, createBooks, rowOf, startLedger } from '../helper.ts'
 

@@ -4,7 +4,7 @@ import { createLedger } from '../../../../../services/billing/ledger/create.ts'
 import { entriesOfPeriod, recordEntryBlocks } from '../../../../../services/billing/ledger/sql/entry-blocks.ts'
 import { listEntries } from '../../../../../services/operations/admin/entries.ts'
 import type { Store } from '../../../../../services/store/store.ts'
-import { createDatabase, forEachEngine } from '../../../../engines.ts'
+import { createDatabase, forEachEngine } from '../../../../helpers/engines.ts'
 import { openAdministration } from '../../../operations/admin/helper.ts'
 import { createRandom } from '../random.ts'
 

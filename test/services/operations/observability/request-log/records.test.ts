@@ -1,7 +1,7 @@
 import t from 'tap'
 import { readRecords, type RecordQuery } from '../../../../../services/operations/observability/request-log/records.ts'
 import type { Value } from '../../../../../services/store/store.ts'
-import { forEachEngine } from '../../../../engines.ts'
+import { forEachEngine } from '../../../../helpers/engines.ts'
 import { createRandom, type Random } from '../../../billing/ledger/random.ts'
 
 interface Call { provider: string, failure: string | null }

@@ -9,7 +9,7 @@ import { summarize } from '../../../../../services/operations/observability/requ
 import { StoreUnavailable } from '../../../../../services/store/store.ts'
 import type { Store } from '../../../../../services/store/store.ts'
 import { createRequestRecord } from '../../../../../services/requests/request-record.ts'
-import { createDatabase, forEachEngine } from '../../../../engines.ts'
+import { createDatabase, forEachEngine } from '../../../../helpers/engines.ts'
 
 const dayMs = 86_400_000
 

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { installed } from './agents/agent.ts'
+import { installed } from '../agents/agent.ts'
 
-const caches = join(import.meta.dirname, '..', 'node_modules', '.cache', 'tollgate')
+const caches = join(import.meta.dirname, '..', '..', 'node_modules', '.cache', 'tollgate')
 /** Imports by name what is installed beside it. */
 const loader = 'load.mjs'
 

@@ -5,9 +5,9 @@ import { createServer, request } from 'node:http'
 import { connect, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from './free-port.ts'
-import { temporaryFolder } from './process.ts'
-import { keepOpen } from './keep-open.ts'
+import { freePort } from '../helpers/free-port.ts'
+import { temporaryFolder } from '../helpers/process.ts'
+import { keepOpen } from '../helpers/keep-open.ts'
 
 interface Teardown { teardown (work: () => unknown): void }
 
@@ -35,7 +35,7 @@ export async function startNginxBefore (
 ): Promise<number | null> {
   if (!isInstalled('nginx', '-v')) return null
   const [folder, port] = [await temporaryFolder(t), await freePort()]
-  const settings = await readFile(join(import.meta.dirname, '..', 'deploy', 'nginx.conf'), 'utf8')
+  const settings = await readFile(join(import.meta.dirname, '..', '..', 'deploy', 'nginx.conf'), 'utf8')
   const text = nodes.reduce((text, node, index) => text.replaceAll(`node-${index + 1}:8080`, `127.0.0.1:${node}`), settings)
     .replace('pid /tmp/nginx.pid;', `daemon off; master_process off; pid ${folder}/pid; error_log stderr crit;`)
     .replace('access_log off;', `access_log off; add_header x-node $upstream_addr always; ${pathsIn(folder)}`)
@@ -50,7 +50,7 @@ export async function startNginxBefore (
 export async function startHaproxyBefore (t: Teardown, nodes: readonly number[]): Promise<number | null> {
   if (!isInstalled('haproxy', '-v')) return null
   const [folder, port] = [await temporaryFolder(t), await freePort()]
-  const settings = await readFile(join(import.meta.dirname, '..', 'deploy', 'haproxy.cfg'), 'utf8')
+  const settings = await readFile(join(import.meta.dirname, '..', '..', 'deploy', 'haproxy.cfg'), 'utf8')
   const text = nodes.reduce((text, node, index) => text.replace(`node-${index + 1}:8080`, `127.0.0.1:${node}`), settings)
     .replace('maxconn 20000', 'maxconn 1000')
     .replace('bind :8080', `bind 127.0.0.1:${port}`)

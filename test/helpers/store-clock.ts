@@ -1,6 +1,6 @@
-import { openStore } from '../services/store/open.ts'
-import { openSqlite } from '../services/store/sqlite.ts'
-import type { Store } from '../services/store/store.ts'
+import { openStore } from '../../services/store/open.ts'
+import { openSqlite } from '../../services/store/sqlite.ts'
+import type { Store } from '../../services/store/store.ts'
 
 /** Opens a store whose database has the given clock, in ms since 1970, also in SQL. */
 export async function openWithClock (url: string, clock: () => number): Promise<Store> {

@@ -1,4 +1,4 @@
-import { isObject } from '../services/shared/json.ts'
+import { isObject } from '../../services/shared/json.ts'
 
 type Event = Record<string, unknown>
 

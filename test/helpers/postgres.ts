@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import pg from 'pg'
 import t from 'tap'
-import { addressFile } from './setup/address-file.ts'
+import { addressFile } from '../setup/address-file.ts'
 
 interface Teardown { teardown (work: () => unknown): void }
 
@@ -30,7 +30,7 @@ export interface PostgresServer {
  * Starts a server in less than a second. It is stopped and removed when the test or the process ends.
  */
 export async function startPostgres (t: Teardown): Promise<PostgresServer> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'postgres-server.ts')], {
+  const child = spawn(process.execPath, [join(import.meta.dirname, '..', 'servers', 'postgres-server.ts')], {
     stdio: ['pipe', 'pipe', 'inherit'],
     // A signal to the process group of the tests must not prevent the server's cleanup.
     detached: true

@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import pg from 'pg'
-import { migrateDatabase } from '../services/store/open.ts'
+import { migrateDatabase } from '../../services/store/open.ts'
 
 // To create the gateway's tables takes Postgres some 100 ms of processor time. So the databases of tests are
 // copies of a template, and a test gets one that an earlier test of its process has left, made as new.

@@ -1,7 +1,7 @@
-import { recordEntryBlocks } from '../services/billing/ledger/sql/entry-blocks.ts'
-import { countWaitingEntries, rollUpUsage } from '../services/operations/reports/roll-up.ts'
-import { openStore } from '../services/store/open.ts'
-import type { Store } from '../services/store/store.ts'
+import { recordEntryBlocks } from '../../services/billing/ledger/sql/entry-blocks.ts'
+import { countWaitingEntries, rollUpUsage } from '../../services/operations/reports/roll-up.ts'
+import { openStore } from '../../services/store/open.ts'
+import type { Store } from '../../services/store/store.ts'
 
 /** How many rows to add, of the last 25 days or a minute apart; default: none. */
 export type SeedCounts = Partial<Record<keyof typeof statements, number>>
@@ -9,7 +9,7 @@ export type SeedCounts = Partial<Record<keyof typeof statements, number>>
 /**
  * Adds rows of the account `default`, which must exist, to an engine of either kind, and does what a gateway
  * does with entries from time to time. The account's own figures stay as they are, so the books do not agree.
- * As a program: `node bin/node.js test/seed.ts <DATABASE_URL> keys=100000 requests=1000000 jobs=10000`.
+ * As a program: `node bin/node.js test/helpers/seed.ts <DATABASE_URL> keys=100000 requests=1000000`.
  */
 export async function seed (store: Store, counts: SeedCounts): Promise<void> {
   const now = store.clock()

@@ -22,7 +22,7 @@ export const aiderPackages: PythonSetup = { name: 'aider-0.86.2', packages: ['ai
 
 const limitMs = 600_000
 
-const caches = join(import.meta.dirname, '..', 'node_modules', '.cache', 'tollgate')
+const caches = join(import.meta.dirname, '..', '..', 'node_modules', '.cache', 'tollgate')
 const folderOf = ({ name }: PythonSetup): string => join(caches, name)
 const readyIn = (folder: string): string => join(folder, 'ready')
 const failedIn = (folder: string): string => join(folder, 'failed')

@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerR
 import type { AddressInfo, Socket } from 'node:net'
 import { setImmediate, setTimeout as pause } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
-import { keepOpen } from './keep-open.ts'
+import { keepOpen } from '../helpers/keep-open.ts'
 
 const maxBodyBytes = 64 * 2 ** 20
 

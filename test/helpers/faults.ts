@@ -1,10 +1,10 @@
 import { request } from 'undici'
-import { breakerDefaults, requestsDefaults } from '../services/config/defaults.ts'
-import type { GatewayConfig } from '../services/config/catalogue/types.ts'
-import type { Random } from './services/billing/ledger/random.ts'
-import { configFor, providerAt, type Gateway } from './helper.ts'
-import { document, refusal, reply, retryAfter, scripts } from './upstream.ts'
-import type { Script, Upstream } from './upstream.ts'
+import { breakerDefaults, requestsDefaults } from '../../services/config/defaults.ts'
+import type { GatewayConfig } from '../../services/config/catalogue/types.ts'
+import type { Random } from '../services/billing/ledger/random.ts'
+import { configFor, providerAt, type Gateway } from './gateway.ts'
+import { document, refusal, reply, retryAfter, scripts } from '../servers/upstream.ts'
+import type { Script, Upstream } from '../servers/upstream.ts'
 import { generous } from './timeouts.ts'
 
 /** Every failure of a provider that does not depend on the request. */

@@ -55,7 +55,7 @@ interface Start {
   program?: 'serve.ts' | 'start.js'
 }
 
-const ownRoot = join(import.meta.dirname, '..')
+const ownRoot = join(import.meta.dirname, '..', '..')
 
 /** Starts the gateway as `npm start` does, with `env` as its whole environment. */
 export async function spawnGateway (

@@ -1,4 +1,4 @@
-import type { ProviderConfig } from '../services/config/catalogue/types.ts'
+import type { ProviderConfig } from '../../services/config/catalogue/types.ts'
 
 /**
  * Timeouts of a provider that a busy machine does not reach. A test of one timeout shortens that one, to a

@@ -4,8 +4,8 @@ import { chmod, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePort } from './free-port.ts'
-import { temporaryFolder } from './process.ts'
+import { freePort } from '../helpers/free-port.ts'
+import { temporaryFolder } from '../helpers/process.ts'
 
 interface Teardown { teardown (work: () => unknown): void }
 
