@@ -55,7 +55,7 @@ export default fp(async app => {
       giveUp: reason => abort.abort(reason),
       record,
       extraHeaders: {},
-      listeners: [],
+      listener: null,
       delivery: deliveryTo(this, abort.signal)
     }
   })

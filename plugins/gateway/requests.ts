@@ -14,7 +14,7 @@ declare module 'fastify' {
     /** The common dependencies of chat, images and videos. */
     requests: {
       catalogue: Catalogue
-      holds: RequestReservations
+      openReservation: RequestReservations
       /** Compares the reported cost of a request with the expected one. */
       onReportedCost: CostWatch
       /** Logs a failed call of a provider. */
@@ -32,7 +32,7 @@ export default fp<{ keepsWords: boolean }>(async (app, { keepsWords }) => {
   })
   app.decorate('requests', {
     catalogue: { resolve: app.models.resolve, provider: app.providers.get, deployments: app.deployments },
-    holds: createRequestReservations({
+    openReservation: createRequestReservations({
       ledger: app.ledger,
       newId: createIds('hold_'),
       onError: error => app.log.error(error, 'a request could not be booked'),

@@ -2,12 +2,11 @@ import { doneEvent } from '../providers/upstream/sse.ts'
 import type { Events, ResponseListener, SentResponse } from '../requests/delivery.ts'
 
 /**
- * Collects the bytes of an event stream while it is sent. `pass` gives them to the listeners if the stream
- * came to its proper end and is not too long for them: OpenAI's ends with `[DONE]`, a native one when its
+ * Collects the bytes of an event stream while it is sent. `pass` gives them to the listener if the stream
+ * came to its proper end and is not too long for it: OpenAI's ends with `[DONE]`, a native one when its
  * provider ends it.
  */
-export function collectEvents (events: Events, listeners: readonly ResponseListener[]) {
-  const maxBytes = Math.max(...listeners.map(listener => listener.maxBytes))
+export function collectEvents (events: Events, { maxBytes, onSent }: ResponseListener) {
   const pieces: Uint8Array[] = []
   let length = 0
   let isEnded = false
@@ -27,10 +26,7 @@ export function collectEvents (events: Events, listeners: readonly ResponseListe
     pass (response: Pick<SentResponse, 'headers' | 'isNative'>): void {
       const bytes = Buffer.concat(pieces)
       const isDone = bytes.subarray(-doneEvent.length).equals(doneEvent)
-      if (bytes.length === 0 || !(response.isNative ? isEnded : isDone)) return
-      for (const { maxBytes, onSent } of listeners) {
-        if (length <= maxBytes) onSent({ ...response, kind: 'events', bytes })
-      }
+      if (bytes.length > 0 && (response.isNative ? isEnded : isDone)) onSent({ ...response, kind: 'events', bytes })
     }
   }
 }

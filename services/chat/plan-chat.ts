@@ -6,7 +6,7 @@ import type { Exchange } from '../requests/exchange.ts'
 import type { AutoModel } from './auto-model.ts'
 import { onlyFitting } from './context-window.ts'
 import { onlyPriced, onlyServed } from './request-checks.ts'
-import type { AnyRequest, ProviderCalls } from './client-api.ts'
+import type { AnyRequest, ClientApi } from './client-api.ts'
 import type { Selected } from './types.ts'
 
 /** A request as providers get it, and the deployments that may serve it. */
@@ -28,10 +28,10 @@ interface PlanOptions {
  * its fields, at a price, within their context windows. Throws GatewayError 400 or 404 when none does.
  */
 export async function planChat<Request extends AnyRequest> (
-  given: Exchange<Request>, api: ProviderCalls<Request>, { catalogue, autoModel, limits }: PlanOptions
+  given: Exchange<Request>, api: ClientApi<Request>, { catalogue, autoModel, limits }: PlanOptions
 ): Promise<ChatPlan<Request>> {
   const isAuto = isPolicy(given.body.model)
-  const auto = isAuto ? await autoModel.select(given, api.speaks !== undefined) : null
+  const auto = isAuto ? await autoModel.select(given, api.name === 'responses') : null
   const exchange = withoutGatewayFields(given)
   const { body, rawBody, mayUse } = exchange
   const { model, fallbacks } = auto ?? given.body

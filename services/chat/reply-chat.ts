@@ -44,12 +44,12 @@ interface Sending { headers: Record<string, string>, isNative: boolean }
 
 /** Sends a whole response. */
 export async function sendWhole (
-  { delivery, extraHeaders, listeners }: Exchange<AnyRequest>, api: ResponseForms,
+  { delivery, extraHeaders, listener }: Exchange<AnyRequest>, api: ResponseForms,
   { headers, isNative, whole, settled }: Sending & { whole: WholeBody, settled: Settled }
 ): Promise<void> {
-  for (const { onSent } of listeners) {
+  if (listener !== null) {
     const bytes = Buffer.from(whole.text ?? JSON.stringify(whole.body))
-    onSent({ kind: 'json', bytes, headers, isNative })
+    listener.onSent({ kind: 'json', bytes, headers, isNative })
   }
   const { body, text } = await (isNative ? api.native : api.form).whole(whole, settled)
   delivery.json({ ...headers, ...extraHeaders }, body, text)
@@ -57,10 +57,10 @@ export async function sendWhole (
 
 /** Sends an event stream; resolves at its end, or when the client has disconnected. */
 export async function sendEvents (
-  { delivery, extraHeaders, listeners }: Exchange<AnyRequest>, api: ResponseForms,
+  { delivery, extraHeaders, listener }: Exchange<AnyRequest>, api: ResponseForms,
   { headers, isNative, events, settle }: Sending & { events: Events, settle: Settle }
 ): Promise<void> {
-  const collected = listeners.length === 0 ? null : collectEvents(events, listeners)
+  const collected = listener === null ? null : collectEvents(events, listener)
   const heard = collected?.events ?? events
   const formed = (isNative ? api.native : api.form).stream(heard, settle)
   await delivery.stream({ ...headers, ...extraHeaders }, formed.events, formed.encodeError)

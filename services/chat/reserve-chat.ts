@@ -14,7 +14,7 @@ import { extrasOf, type Extras } from './request-checks.ts'
 import type { AnyRequest, ProviderCalls } from './client-api.ts'
 
 interface ReservationOptions {
-  hold: RequestReservation
+  reserved: RequestReservation
   ledger: Pick<Ledger, 'means'>
   lengths: ResponseLengths
   /** What the client's API has priced separately, beside what the chat request says. */
@@ -51,7 +51,7 @@ export class ChatReservation {
   /** Reserves what a candidate may cost, unless just that is reserved. Throws like `reserveQuoted`. */
   async reserve (candidate: Candidate<ChatProvider>): Promise<void> {
     const { exchange: { body, payer, record }, auto, prompt } = this.#planned
-    const { hold, ledger, lengths, extras } = this.#options
+    const { reserved, ledger, lengths, extras } = this.#options
     const { model, price } = candidate
     const limits = tokenLimitsOf(candidate)
     const terms = { ...extrasOf(body, candidate), ...extras?.(candidate), ...limits }
@@ -60,7 +60,7 @@ export class ChatReservation {
     this.#candidate = null
     this.#quote = null
     this.#terms = terms
-    const quote = await hold.reserveQuoted(model.id, async () => await quoteChat({
+    const quote = await reserved.reserveQuoted(model.id, async () => await quoteChat({
       ...terms,
       limits,
       request: body,
@@ -89,7 +89,7 @@ export class ChatReservation {
    */
   async settle (): Promise<Settled> {
     const { exchange: { body, record, signal } } = this.#planned
-    const { hold, chargesBroken } = this.#options
+    const { reserved, chargesBroken } = this.#options
     const { report, failure } = record
     const quote = this.#quote
     const candidate = this.#candidate
@@ -97,7 +97,7 @@ export class ChatReservation {
     if (quote === null || report === null) return uncharged
     const isBroken = failure !== null && !isAbandoned(signal)
     if (isBroken && !(chargesBroken ? hasOutput(report) : isCounted(report))) return uncharged
-    const settled = await hold.settle(() => quote.chargeFor(report, candidate?.cost), record.provider)
+    const settled = await reserved.settle(() => quote.chargeFor(report, candidate?.cost), record.provider)
     record.costNano = settled.costNano
     if (candidate !== null) noteExcess(candidate, body, quote, report)
     return settled
@@ -105,6 +105,6 @@ export class ChatReservation {
 
   /** Releases the money unless it was settled. */
   release (): void {
-    this.#options.hold.release()
+    this.#options.reserved.release()
   }
 }

@@ -17,7 +17,7 @@ import type { Chat, ChatOptions } from './types.ts'
 
 /** Creates the use case: plan, reserve, call the next deployment until one responds, reply, settle. */
 export function createChat (options: ChatOptions): Chat {
-  const { catalogue, ledger, holds, autoModel, cache = null, abandonedCalls, random = Math.random } = options
+  const { catalogue, ledger, openReservation, autoModel, cache = null, abandonedCalls, random = Math.random } = options
   const lengths = createResponseLengths()
   let running = 0
   let onIdle = (): void => {}
@@ -32,10 +32,10 @@ export function createChat (options: ChatOptions): Chat {
     const planned = await planChat(received, api, { catalogue, autoModel, limits })
     const { exchange, auto, plan } = planned
     const deadline = new RequestDeadline(received, limits)
-    const hold = holds(payer, requestId, { signal, dueMs: deadline.dueMs })
+    const reserved = openReservation(payer, requestId, { signal, dueMs: deadline.dueMs })
     const { extras } = api
     const chargesBroken = limits.chargeBrokenStreams
-    const reservation = new ChatReservation(planned, { hold, ledger, lengths, extras, chargesBroken })
+    const reservation = new ChatReservation(planned, { reserved, ledger, lengths, extras, chargesBroken })
     record.isOpen = true
     running++
     try {
@@ -85,11 +85,10 @@ export function createChat (options: ChatOptions): Chat {
 
   return {
     async complete (received, api) {
-      const { body: { model, stream }, signal } = received
-      const isCached = received.cache !== null || catalogue.resolve(model)?.model.cacheSeconds != null
-      const exchange = isCached && cache !== null ? await cache.replyOrStore(received, api) : received
+      const exchange = cache === null ? received : await cache.replyOrStore(received, api)
       if (exchange === null) return
-      if (stream === true) return await serve(exchange, api, signal)
+      const { body, signal } = exchange
+      if (body.stream === true) return await serve(exchange, api, signal)
       // A whole response is generated to its end, and charged, even if its client leaves.
       const dueMs = performance.now() + options.config().requests.deadlineMs
       await abandonedCalls.run(signal, dueMs, callSignal => serve(exchange, api, callSignal))

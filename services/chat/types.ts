@@ -24,7 +24,7 @@ export interface ChatOptions {
   /** Read for each request, because the configuration may change. */
   config: () => { requests: RequestsConfig }
   ledger: Pick<Ledger, 'means'>
-  holds: RequestReservations
+  openReservation: RequestReservations
   autoModel: AutoModel
   /** Absent: there is no cache. */
   cache?: ChatCache | null

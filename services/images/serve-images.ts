@@ -32,7 +32,7 @@ interface ImagesOptions extends Pick<StoreImagesOptions, 'download' | 'onLost' |
   /** The running configuration. */
   config: () => Pick<GatewayConfig, 'requests' | 'video'>
   catalogue: Catalogue
-  holds: RequestReservations
+  openReservation: RequestReservations
   media: MediaStore
   generations: Generations
   /** Receives images whose client had disconnected. */
@@ -46,7 +46,7 @@ interface ImagesOptions extends Pick<StoreImagesOptions, 'download' | 'onLost' |
  * a candidate has made the images, stores them, settles. The functions stand in the order of these steps.
  */
 export function createImages (options: ImagesOptions) {
-  const { config, catalogue, holds, media, generations, onFailure, onLate } = options
+  const { config, catalogue, openReservation, media, generations, onFailure, onLate } = options
   const running = new Map<WorkLimit, Promise<void>>()
   let isClosed = false
 
@@ -106,7 +106,7 @@ export function createImages (options: ImagesOptions) {
   ): Promise<Made> {
     const { requestId, payer, record, signal, deadlineMs } = exchange
     const dueMs = performance.now() + (deadlineMs ?? Infinity)
-    const reservation = holds(payer, requestId, { signal, dueMs, fresh: false })
+    const reservation = openReservation(payer, requestId, { signal, dueMs, fresh: false })
     try {
       const attempt = await callImages(exchange, plan, { reservation, signal: limit, onFailure })
       const keeping = { ...options, reservation, generation, limit }

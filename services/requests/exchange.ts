@@ -20,6 +20,6 @@ export interface Exchange<Request> extends RequestOptions {
   delivery: Delivery
   /** Headers to send with a response of chat, besides those that report what was decided. */
   extraHeaders: Readonly<Record<string, string>>
-  /** Called with a response of chat once it was sent. */
-  listeners: readonly ResponseListener[]
+  /** Called with a response of chat once it was sent; null: nothing stores it. */
+  listener: ResponseListener | null
 }

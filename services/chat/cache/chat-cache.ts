@@ -51,8 +51,7 @@ export function createChatCache ({ responses, resolve, clock = Date.now }: ChatC
       }
       const missed = labelled(exchange, 'miss')
       if (!control.store) return missed
-      const listener = { maxBytes: responses.maxResponseBytes, onSent: store }
-      return { ...missed, listeners: [...exchange.listeners, listener] }
+      return { ...missed, listener: { maxBytes: responses.maxResponseBytes, onSent: store } }
     }
   }
 }

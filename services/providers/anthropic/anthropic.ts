@@ -35,7 +35,7 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
   const getHeaders = { ...(apiKey === null ? {} : { 'x-api-key': apiKey }), 'anthropic-version': version, ...own }
   const postHeaders = { 'content-type': 'application/json', ...getHeaders }
 
-  async function send (call: ChatCall): Promise<Translation & { exchange: UpstreamResponse }> {
+  async function send (call: ChatCall): Promise<Translation & { upstream: UpstreamResponse }> {
     const { body, dropped } = toMessagesRequest(call)
     const response = await connection.send({
       method: 'POST',
@@ -46,11 +46,11 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
       awaits: awaitedBy(call.body)
     })
     if (response.status !== 200) throw await readAnthropicError(response, apiKey)
-    return { body, dropped, exchange: response }
+    return { body, dropped, upstream: response }
   }
 
   /** Sends a request; again with the limit that the server names, where it refuses one that no client set. */
-  async function sendWithin (call: ChatCall): Promise<Translation & { exchange: UpstreamResponse }> {
+  async function sendWithin (call: ChatCall): Promise<Translation & { upstream: UpstreamResponse }> {
     try {
       return await send(call)
     } catch (refusal) {
@@ -61,7 +61,7 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
   }
 
   async function chat (call: ChatCall): Promise<ChatResponse> {
-    const { body, dropped, exchange: upstream } = await sendWithin(call)
+    const { body, dropped, upstream } = await sendWithin(call)
     const report = createReport(dropped)
     const counts = { ...noCounts, keepsAnHour: cachesForAnHour(body) }
     if (body.stream !== true) return await readWhole(upstream, report, counts)
@@ -73,9 +73,9 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
   }
 
   async function readWhole (
-    exchange: UpstreamResponse, report: StreamReport, counts: Counts
+    upstream: UpstreamResponse, report: StreamReport, counts: Counts
   ): Promise<ChatResponse> {
-    const body = toCompletion(await readObject(exchange), apiKey, counts)
+    const body = toCompletion(await readObject(upstream), apiKey, counts)
     report.model = statedName(body.model)
     report.serviceTier = body.service_tier ?? null
     const usage = readUsage(body)
@@ -93,7 +93,7 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
   }
 
   async function messages (call: MessagesCall): Promise<NativeResponse> {
-    const exchange = await connection.send({
+    const upstream = await connection.send({
       method: 'POST',
       path: '/messages',
       headers: nativeHeaders(call.versionHeaders),
@@ -101,15 +101,15 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
       signal: call.signal,
       awaits: awaitedBy(call.body)
     })
-    if (exchange.status !== 200) throw await readAnthropicError(exchange, apiKey)
+    if (upstream.status !== 200) throw await readAnthropicError(upstream, apiKey)
     const report = createReport()
     // Searches that are neither counted nor in the answer were not made.
     const searches = call.maxSearches > 0 ? 0 : null
     const counts = { ...noCounts, searches, keepsAnHour: cachesForAnHour(call.original.value) }
-    if (call.body.stream === true && isEventStream(exchange)) {
-      return { kind: 'bytes', events: await relayMessage(exchange, report, { secret: apiKey, counts }), report, native: true }
+    if (call.body.stream === true && isEventStream(upstream)) {
+      return { kind: 'bytes', events: await relayMessage(upstream, report, { secret: apiKey, counts }), report, native: true }
     }
-    const text = await readText(exchange)
+    const text = await readText(upstream)
     const body = objectOf(await parseResponse(text))
     const { model, choices, service_tier: tier } = toCompletion(body, apiKey)
     if (call.body.stream === true) throw notAStream()
@@ -125,11 +125,11 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
   async function countMessageTokens (
     { versionHeaders, signal, ...call }: Pick<MessagesCall, 'original' | 'model' | 'versionHeaders' | 'signal'>
   ): Promise<number> {
-    const exchange = await connection.send({
+    const upstream = await connection.send({
       method: 'POST', path: '/messages/count_tokens', headers: nativeHeaders(versionHeaders), body: countedBody(call), signal
     })
-    if (exchange.status !== 200) throw await readAnthropicError(exchange, apiKey)
-    const count = tokenCount((await readObject(exchange)).input_tokens)
+    if (upstream.status !== 200) throw await readAnthropicError(upstream, apiKey)
+    const count = tokenCount((await readObject(upstream)).input_tokens)
     if (count === undefined) throw new UpstreamError('bad_reply', 'yes', 'The provider has not counted the tokens.')
     return count
   }
@@ -140,9 +140,9 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
       const last = ids.at(-1)
       const after = last === undefined ? '' : `&after_id=${urlPart(last)}`
       const path = `/models?limit=${pages.size}${after}`
-      const exchange = await connection.send({ method: 'GET', path, headers: getHeaders, signal })
-      if (exchange.status !== 200) throw await readAnthropicError(exchange, apiKey)
-      const { data, has_more: hasMore } = await readObject(exchange)
+      const upstream = await connection.send({ method: 'GET', path, headers: getHeaders, signal })
+      if (upstream.status !== 200) throw await readAnthropicError(upstream, apiKey)
+      const { data, has_more: hasMore } = await readObject(upstream)
       const found = (Array.isArray(data) ? data : []).map(model => model?.id).filter(isText)
       ids.push(...found)
       if (hasMore !== true || found.length === 0) break

@@ -55,9 +55,9 @@ export function createGemini ({ apiKey, headers, connection, download }: Upstrea
       const options = { model, isLegacy, serviceTier, secret: apiKey }
       return { kind: 'chunks', chunks: readChunks(upstream, report, options), report }
     }
-    const exchange = await post(`/${pathOf(model)}:generateContent`, call, body)
-    const serviceTier = serviceTierIn(exchange)
-    const completion = toChatCompletion(await objectIn(exchange, apiKey), { model, isLegacy, serviceTier })
+    const upstream = await post(`/${pathOf(model)}:generateContent`, call, body)
+    const serviceTier = serviceTierIn(upstream)
+    const completion = toChatCompletion(await objectIn(upstream, apiKey), { model, isLegacy, serviceTier })
     report.model = statedName(completion.model)
     report.serviceTier = serviceTier
     const usage = readUsage(completion)

@@ -71,7 +71,7 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
   const { learnLimits, limitsOf, send } = createSender({ apiKey, headers: postHeaders, connection, dialect })
 
   async function post<Body, Chunk> (path: string, call: TextCall): Promise<ProviderResponse<Body, Chunk>> {
-    const { exchange: upstream, dropped, hideUsage, isUnlimited } = await send(path, call)
+    const { upstream, dropped, hideUsage, isUnlimited } = await send(path, call)
     const report = createReport(dropped)
     const fallback = fallbackHead(call)
     const form = { dialect, secret: apiKey, hideUsage, fallback, choices: choicesOf(call.body) }
@@ -105,9 +105,9 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
     limitsOf,
     complete: dialect.completions ? call => post('/completions', call) : undefined,
     async models (signal) {
-      const exchange = await connection.send({ method: 'GET', path: '/models', headers: ownHeaders, signal })
-      if (exchange.status !== 200) throw await readUpstreamError(exchange, apiKey)
-      const list = await readObject(exchange)
+      const upstream = await connection.send({ method: 'GET', path: '/models', headers: ownHeaders, signal })
+      if (upstream.status !== 200) throw await readUpstreamError(upstream, apiKey)
+      const list = await readObject(upstream)
       const { modelPrefix: prefix } = dialect
       return (Array.isArray(list.data) ? list.data : []).filter(isObject).flatMap(model => {
         const { id } = model

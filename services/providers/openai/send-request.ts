@@ -13,7 +13,7 @@ const noLimits: ServerLimits = {}
 
 export type TextCall = ProviderCall<ChatCall['body'] | CompletionCall['body']>
 
-interface Sent { exchange: UpstreamResponse, dropped: string[], hideUsage: boolean }
+interface Sent { upstream: UpstreamResponse, dropped: string[], hideUsage: boolean }
 
 interface SenderOptions {
   /** Masked in errors. */
@@ -52,7 +52,7 @@ export function createSender ({ apiKey, headers, connection, dialect }: SenderOp
     const awaits = awaitedBy(request)
     const response = await connection.send({ method: 'POST', path, headers: headersFor(call), body, signal, awaits })
     if (response.status !== 200) throw await readUpstreamError(response, apiKey)
-    return { exchange: response, dropped, hideUsage }
+    return { upstream: response, dropped, hideUsage }
   }
 
   /** Sends a request; again, with one name of the output limit, where a server refuses two. */

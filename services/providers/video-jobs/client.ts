@@ -56,13 +56,13 @@ export function createVideoClient (upstream: Upstream, options: VideoClientOptio
     return new UpstreamError(kind, sentForKind(kind), truncateMessage(redact(message)), details)
   }
 
-  async function readError (exchange: UpstreamResponse): Promise<UpstreamError> {
-    const detail = readErrorDetail(await readErrorBody(exchange))
-    return toError(exchange.status, detail, retryAfterMsOf(exchange.headers))
+  async function readError (upstream: UpstreamResponse): Promise<UpstreamError> {
+    const detail = readErrorDetail(await readErrorBody(upstream))
+    return toError(upstream.status, detail, retryAfterMsOf(upstream.headers))
   }
 
-  async function read (exchange: UpstreamResponse): Promise<JsonObject | null> {
-    const text = await readText(exchange, limits.answerBytes)
+  async function read (upstream: UpstreamResponse): Promise<JsonObject | null> {
+    const text = await readText(upstream, limits.answerBytes)
     return text === '' ? null : objectOf(await parseResponse(text))
   }
 
@@ -79,10 +79,10 @@ export function createVideoClient (upstream: Upstream, options: VideoClientOptio
     async submit ({ path, body, headers = {} }: SubmitRequest, signal: AbortSignal): Promise<JsonObject> {
       const bytes = Buffer.from(JSON.stringify(body))
       const json = { 'content-type': 'application/json', ...headers }
-      const exchange = await send({ method: 'POST', path, headers: json, body: bytes, signal })
+      const upstream = await send({ method: 'POST', path, headers: json, body: bytes, signal })
         .catch(error => { throw asMaybeSent(error) })
-      if (!isSuccess(exchange)) throw await readError(exchange)
-      const response = await read(exchange).catch(error => { throw asMaybeSent(error) })
+      if (!isSuccess(upstream)) throw await readError(upstream)
+      const response = await read(upstream).catch(error => { throw asMaybeSent(error) })
       const error = errorInBody(response)
       if (error !== null) throw error
       if (response === null) throw asMaybeSent(badReply('is empty'))
@@ -90,18 +90,18 @@ export function createVideoClient (upstream: Upstream, options: VideoClientOptio
     },
     /** Null for an empty body: no news yet. */
     async get (path: string, signal: AbortSignal): Promise<JsonObject | null> {
-      const exchange = await send({ method: 'GET', path, signal })
-      if (!isSuccess(exchange)) throw await readError(exchange)
-      const result = await read(exchange)
+      const upstream = await send({ method: 'GET', path, signal })
+      if (!isSuccess(upstream)) throw await readError(upstream)
+      const result = await read(upstream)
       const error = errorInBody(result)
       if (error !== null) throw error
       return result
     },
     /** Cancels a job; ignores that it has already ended. */
     async cancel (method: 'POST' | 'PUT' | 'DELETE', path: string, signal: AbortSignal): Promise<void> {
-      const exchange = await send({ method, path, signal })
-      if (!isSuccess(exchange) && !alreadyEnded.has(exchange.status)) throw await readError(exchange)
-      await exchange.read(limits.errorBytes)
+      const upstream = await send({ method, path, signal })
+      if (!isSuccess(upstream) && !alreadyEnded.has(upstream.status)) throw await readError(upstream)
+      await upstream.read(limits.errorBytes)
     },
     /**
      * A video that needs the API key, at a path of the base URL. The key follows redirects within the
@@ -117,10 +117,10 @@ export function createVideoClient (upstream: Upstream, options: VideoClientOptio
       }, place.at)
       for (let redirects = 0; ; redirects++) {
         // Request one byte, to learn whether the provider redirects.
-        const exchange = await open(signal, { range: 'bytes=0-0' })
-        const next = redirectOf(exchange, address)
-        if (next === null && !isSuccess(exchange)) throw await readError(exchange)
-        exchange.cancel()
+        const response = await open(signal, { range: 'bytes=0-0' })
+        const next = redirectOf(response, address)
+        if (next === null && !isSuccess(response)) throw await readError(response)
+        response.cancel()
         if (next === null) break
         if (next.origin !== base.origin && next.origin !== own) return { url: next.href }
         if (redirects === maxRedirects) throw badReply('redirects in a circle')

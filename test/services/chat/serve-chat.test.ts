@@ -106,7 +106,7 @@ function createTest (providers: Record<string, Provide>, options: TestOptions = 
     },
     config: () => ({ requests: { ...limits, retries: 0, ...options.requests } }),
     ledger,
-    holds: createRequestReservations({
+    openReservation: createRequestReservations({
       ledger, newId: () => 'h', onError: error => t.fail(String(error))
     }),
     abandonedCalls: drains,
@@ -152,7 +152,7 @@ function createTest (providers: Record<string, Provide>, options: TestOptions = 
       giveUp: reason => abort.abort(reason),
       record,
       extraHeaders: {},
-      listeners: [],
+      listener: null,
       delivery: {
         json (headers, body, text) {
           events.push('send')

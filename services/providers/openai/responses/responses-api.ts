@@ -29,13 +29,13 @@ export function createResponsesApi (
   /** Sends a request; again without what the gateway adds and the server refuses: reasoning, a limit. */
   async function send (
     call: ResponsesCall, reasons = !withoutReasoning.has(call.model)
-  ): Promise<{ exchange: UpstreamResponse, dropped: string[] }> {
+  ): Promise<{ upstream: UpstreamResponse, dropped: string[] }> {
     const { bytes, dropped, addsReasoning } = responseBody(call, dialect, reasons)
     const { body: request, signal } = call
     const response = await connection.send({
       method: 'POST', path: '/responses', headers, body: bytes, signal, awaits: awaitedBy(request)
     })
-    if (response.status === 200) return { exchange: response, dropped }
+    if (response.status === 200) return { upstream: response, dropped }
     const refusal = await readUpstreamError(response, secret)
     // Here the model's own limit is sent too.
     const outputLimit = call.outputLimit ?? call.maxOutput ?? null
@@ -52,7 +52,7 @@ export function createResponsesApi (
   }
 
   return async (call): Promise<NativeResponse> => {
-    const { exchange: upstream, dropped } = await send(call)
+    const { upstream, dropped } = await send(call)
     const report = createReport(dropped)
     const options = { dialect, secret, countsSearches: call.maxSearches > 0 }
     if (call.body.stream === true && isEventStream(upstream)) {
