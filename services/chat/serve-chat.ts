@@ -17,7 +17,8 @@ import type { Chat, ChatOptions } from './types.ts'
 
 /** Creates the use case: plan, reserve, call the next deployment until one responds, reply, settle. */
 export function createChat (options: ChatOptions): Chat {
-  const { catalogue, ledger, openReservation, autoModel, cache = null, abandonedCalls, random = Math.random } = options
+  const { catalogue, ledger, openReservation, autoModel, abandonedCalls, cache = null } = options
+  const { random = Math.random } = options
   const lengths = createResponseLengths()
   let running = 0
   let onIdle = (): void => {}
