@@ -152,20 +152,20 @@ export class StreamRepair {
   /** The chunk with the head of the stream and its repaired choices; the same object if nothing changes. */
   #withHead (body: JsonObject, given: readonly JsonObject[], choices: readonly JsonObject[]): JsonObject {
     const head = this.head ?? this.#form.fallback
-    const { hideUsage } = this.#form
     const isSame = choices.every((choice, at) => choice === given[at]) && Array.isArray(body.choices) &&
       body.choices.length === choices.length
-    const hasUsage = body.usage !== undefined && body.usage !== null
     const edited = withMembers(body, {
       ...wrongInResponse(body),
       ...headOf(body, head),
       id: head.id,
       ...(isSame ? {} : { choices }),
-      ...(hideUsage && 'usage' in body ? { usage: undefined } : hasUsage ? { usage: null } : {}),
+      ...(body.usage === undefined ? {} : { usage: null }),
       ...this.#extras
     })
     this.#extras = {}
-    return edited
+    if (!this.#form.hideUsage || !('usage' in edited)) return edited
+    const { usage: _, ...visible } = edited
+    return visible
   }
 
   /** The chunk that was held. Its finish reasons are taken out where the `next` choices go on. */
