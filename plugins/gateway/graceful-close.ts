@@ -61,7 +61,7 @@ export default fp<GracefulCloseOptions>(async (app, { delayMs, limitMs }) => {
   app.addHook('preClose', async () => {
     drain()
     const abortRunning = (): void => {
-      running.forEach(request => request.abort(GatewayError.unavailable('The gateway is shutting down.')))
+      running.forEach(request => request.abort(GatewayError.shuttingDown()))
     }
     timers = [
       setTimeout(abortRunning, limitMs),

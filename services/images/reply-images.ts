@@ -54,11 +54,6 @@ export function notReady (): GatewayError {
     { status: 504, code: 'still_running', headers: { 'x-should-retry': 'true', 'retry-after-ms': '200' } })
 }
 
-/** 503: this node closes. */
-export function shuttingDown (): GatewayError {
-  return GatewayError.unavailable('The gateway is shutting down.')
-}
-
 async function storedImage (
   { media: id, revisedPrompt }: Made['images'][number], media: MediaStore
 ): Promise<StoredImage> {

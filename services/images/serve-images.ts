@@ -17,7 +17,8 @@ import type { Made } from './generation.ts'
 import type { Generations, ImagesClient } from './generations.ts'
 import { keepImages } from './keep-images.ts'
 import { planImages, type ImageCandidate } from './plan-images.ts'
-import { failureBody, imagesResponse, notReady, replyHeaders, shuttingDown } from './reply-images.ts'
+import { GatewayError } from '../shared/errors.ts'
+import { failureBody, imagesResponse, notReady, replyHeaders } from './reply-images.ts'
 import type { StoreImagesOptions } from './store-images.ts'
 import { unlessAborted, WorkLimit } from './work-limit.ts'
 
@@ -134,7 +135,7 @@ export function createImages (options: ImagesOptions) {
      */
     async serve (exchange: ImageExchange): Promise<void> {
       // Its charge could not be written any more.
-      if (isClosed) throw shuttingDown()
+      if (isClosed) throw GatewayError.shuttingDown()
       const { record } = exchange
       // From the beginning: the client may leave before the images are begun.
       record.isOpen = true
@@ -153,7 +154,7 @@ export function createImages (options: ImagesOptions) {
     async close (): Promise<void> {
       isClosed = true
       const works = [...running.values()]
-      for (const limit of running.keys()) limit.abort(shuttingDown())
+      for (const limit of running.keys()) limit.abort(GatewayError.shuttingDown())
       await Promise.allSettled([...works, generations.close()])
     }
   }

@@ -1,10 +1,6 @@
-import { retry } from '../shared/timers.ts'
-import { StoreUnavailable } from '../store/store.ts'
+import { retryOutage } from '../store/retry-outage.ts'
 
 export type StoreWrites = ReturnType<typeof createStoreWrites>
-
-const firstPauseMs = 50
-const longestPauseMs = 2_000
 
 /**
  * Creates the writes of one node, which are repeated while the database is away, until `close`: without its
@@ -17,10 +13,7 @@ export function createStoreWrites (onError: (error: unknown) => void) {
 
   /** Throws any error that is not an outage, and StoreUnavailable once this is closed. */
   async function insist<Result> (work: () => Promise<Result>): Promise<Result> {
-    const done = retry(work, (error, attempts) => {
-      if (isClosed || !(error instanceof StoreUnavailable)) throw error
-      return Math.min(longestPauseMs, firstPauseMs * 2 ** attempts)
-    })
+    const done = retryOutage(work, { isClosing: () => isClosed })
     pending.add(done)
     try {
       return await done

@@ -117,7 +117,7 @@ export class LongPoll {
   release (): void {
     this.#leave(() => {
       if (this.#sent !== 'no') return
-      if (!this.#isBeating) return this.giveUp(shuttingDown())
+      if (!this.#isBeating) return this.giveUp(GatewayError.shuttingDown(' Send the same request again to keep waiting.'))
       const { response, stillRunning } = this.#options
       if (!this.#isChunked) return this.giveUp(stillRunning())
       this.#sent = 'part'
@@ -183,11 +183,6 @@ export class LongPoll {
     clearTimeout(timer)
     end()
   }
-}
-
-function shuttingDown (): GatewayError {
-  return GatewayError.unavailable('The gateway is shutting down. Send the same request again to keep waiting.',
-    { code: 'shutting_down' })
 }
 
 /** Below the client's timeout, so that it learns that the work goes on. */

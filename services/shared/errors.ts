@@ -85,6 +85,11 @@ export class GatewayError extends Error {
     return new GatewayError(503, 'service_unavailable_error', message, { code, headers, cause })
   }
 
+  /** 503: the node is stopping; `advice` says what a client may do. */
+  static shuttingDown (advice = ''): GatewayError {
+    return GatewayError.unavailable(`The gateway is shutting down.${advice}`, { code: 'shutting_down' })
+  }
+
   /** 502 or 504: the provider failed or did not respond in time. */
   static badGateway (message: string, details: Details & { status?: number } = {}): GatewayError {
     return new GatewayError(details.status ?? 502, 'server_error', message, details)

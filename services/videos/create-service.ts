@@ -110,14 +110,14 @@ export async function createVideoService (options: VideoServiceOptions) {
     videos.release()
     jobSubscribers.stop()
     await Promise.all([runner.stop(closeMs), maintenance.stop(), webhooks.close()])
-    closing.abort(GatewayError.unavailable('The gateway is shutting down.'))
+    closing.abort(GatewayError.shuttingDown())
     await runner.idle(closeMs)
     await videos.idle()
     await rows.abandon()
   }
 
   function checkOpen (): void {
-    if (closed !== undefined) throw GatewayError.unavailable('The gateway is shutting down.', { code: 'shutting_down' })
+    if (closed !== undefined) throw GatewayError.shuttingDown()
   }
 
   return {

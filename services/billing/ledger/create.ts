@@ -84,7 +84,7 @@ export function createLedger (context: LedgerContext): Ledger {
     allowRequests (requestMs) { longestMs = Math.max(longestMs, requestMs) },
     reportSuspended,
     refuseWaiting () {
-      holds.refuseWaiting(GatewayError.unavailable('The gateway is shutting down.', { code: 'shutting_down' }))
+      holds.refuseWaiting(GatewayError.shuttingDown())
     },
     async balance (account) {
       // After a restart, what the process before it held is released first.
