@@ -1,9 +1,10 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
 import { parse } from 'yaml'
 import { showSupervisor } from '../services/operations/workers/metrics.ts'
+import { documents, textOf } from './helpers/documents.ts'
 import { buildGateway } from './helpers/gateway.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -40,8 +41,7 @@ t.test('every metric of the dashboard, the alerts and the documents exists', asy
     ...rules.groups.flatMap(group => group.rules.map(({ expr }) => expr))
   ]
   t.ok(expressions.length > 20)
-  const documents = ['README.md', ...readdirSync(join(root, 'docs')).map(name => join('docs', name))]
-  for (const expression of [...expressions, ...documents.filter(path => path.endsWith('.md')).map(read)]) {
+  for (const expression of [...expressions, ...documents.map(textOf)]) {
     for (const [name] of expression.matchAll(/\b(tollgate_|process_(?=resident|cpu)|nodejs_)[a-z_]+/g)) {
       t.ok(known.has(name.replace(/_bucket$/, '')), name)
     }

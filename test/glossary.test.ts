@@ -30,7 +30,6 @@ const exceptions: [file: string, text: RegExp, reason: string][] = [
   ['services/media/s3.ts', /trace: \(\)/g, 'a log level of the AWS SDK'],
   ['services/config/settings/parsers.ts', /'trace'/g, 'a log level of pino'],
   ['services/config/settings/settings.ts', /`trace`/g, 'a log level of pino'],
-  ['services/config/settings/settings.ts', /#cached-answers/g, 'an anchor of the README'],
   ['services/config/settings/settings.ts', /is a trace\b/g, 'OpenTelemetry'],
   ['services/config/catalogue/priced-fields.ts', /'answers'|`answers`/g, 'the effect that chat/request-checks.ts reads'],
   ['services/operations/observability/tracing/', /trace/gi, 'OpenTelemetry'],

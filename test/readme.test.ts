@@ -1,59 +1,61 @@
-import { execFile } from 'node:child_process'
-import { existsSync, globSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { promisify } from 'node:util'
 import t from 'tap'
 import { request } from 'undici'
 import { configFromEnvironment } from '../services/config/environment/environment.ts'
 import { variables } from '../services/config/settings/settings.ts'
 import { knownProviders } from '../services/config/catalogue/known-providers.ts'
 import { runAt } from './cli/helper.ts'
+import { blocksOf, documents, root, runExample, sectionOf, textOf } from './helpers/documents.ts'
 import { startGateway } from './helpers/gateway.ts'
-import { addressOf, spawnGateway, withoutHooks } from './helpers/process.ts'
+import { addressOf, spawnGateway } from './helpers/process.ts'
 import { startUpstream } from './servers/upstream.ts'
 
-const run = promisify(execFile)
-const root = join(import.meta.dirname, '..')
-const readme = readFileSync(join(root, 'README.md'), 'utf8')
 const packageJson = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
-/** The code blocks of a language, with the address of a running gateway instead of the default one. */
-function blocks (language: string, url = ''): string[] {
-  const found = [...readme.matchAll(new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``, 'g'))].map(match => match[1] ?? '')
-  return found.map(block => block.replaceAll('http://127.0.0.1:8080/v1', url))
-}
-
-/** The names in backticks in the first column of a table. */
-function firstColumn (heading: string): string[] {
-  const [section = ''] = readme.split(`## ${heading}\n`)[1]?.split('\n## ') ?? []
-  return [...section.matchAll(/^\| (`[^|]*) \|/gm)].flatMap(match => (match[1] ?? '').match(/[^`]+(?=`)/g) ?? [])
+/** The names in backticks in the first column of the table below a heading. */
+function firstColumn (document: string, heading: string): string[] {
+  return [...sectionOf(document, heading).matchAll(/^\| (`[^|]*) \|/gm)]
+    .flatMap(([, cell = '']) => cell.match(/[^`]+(?=`)/g) ?? [])
     .filter(name => !/^[\s,]*$/.test(name))
 }
 
 const gateway = await spawnGateway(t)
 
-t.test('the curl command and the SDK example work unchanged', async t => {
+t.test('the README fits on one screen', async t => {
+  t.ok(textOf('README.md').split('\n').length <= 121)
+})
+
+t.test('the examples of the README and of the first steps work unchanged', async t => {
   const { url, key } = await addressOf(gateway)
-  const env = { ...process.env, TOLLGATE_KEY: key }
-  const [curl = ''] = blocks('sh', url).filter(block => block.startsWith('curl'))
-  const { stdout } = await run(...withoutHooks('sh', '-c', curl), { env })
-  t.match(JSON.parse(stdout).choices[0].message.content, /gateway/)
-  const [script = ''] = blocks('js', url)
-  const sdk = await run(...withoutHooks(process.execPath, '--input-type=module', '--eval', script), { env, cwd: root })
-  t.match(sdk.stdout, /gateway/)
+  const curl = (document: string) => blocksOf(document, 'sh', url).filter(block => block.startsWith('curl'))
+  for (const command of [...curl('README.md'), ...curl('docs/start.md')]) {
+    t.match(JSON.parse(await runExample(key, gateway.folder, 'sh', '-c', command)).choices[0].message.content, /gateway/)
+  }
+  const [image = '', video = ''] = blocksOf('README.md', 'js', url)
+  const [stream = ''] = blocksOf('docs/start.md', 'js', url)
+  const run = async (script: string) => await runExample(key, root, process.execPath, '--input-type=module', '--eval', script)
+  const file = join(gateway.folder, 'lighthouse.png')
+  await run(image.replace('lighthouse.png', file))
+  t.match(readFileSync(file).subarray(1, 4).toString(), 'PNG')
+  t.match(await run(video), /The video: http\S+\.mp4/)
+  t.match(await run(stream), /gateway/)
 })
 
 t.test('the commands for keys and money work unchanged', async t => {
   const { folder } = gateway
-  const [block = ''] = blocks('sh').filter(block => block.includes('npx tollgate'))
+  const [block = ''] = blocksOf('docs/keys.md', 'sh').filter(block => block.includes('npx tollgate'))
   const lines = block.trim().replaceAll('npx tollgate', join(root, 'bin/tollgate.js'))
-  const { stdout } = await run(...withoutHooks('sh', '-ec', lines), { cwd: folder })
+  const { url, key } = await addressOf(gateway)
+  const stdout = await runExample(key, folder, 'sh', '-ec', lines)
   t.match(stdout, /The balance of team-a is 25\.00/)
   t.match(stdout, /sk-tg-/)
   t.match(stdout, /The books add up/)
-  const { url, key } = await addressOf(gateway)
   const env = { PORT: new URL(url).port, TOLLGATE_KEY: key }
-  for (const [, command = ''] of readme.matchAll(/`npx tollgate ([^`]+)`/g)) {
+  const texts = ['README.md', 'docs/auto.md', 'docs/keys.md', 'docs/settings.md', 'docs/guides/team.md', 'docs/guides/production.md']
+  const commands = texts.map(textOf).flatMap(text => [...text.matchAll(/`npx tollgate ([^`]+)`/g)])
+  t.ok(commands.length >= 7)
+  for (const [, command = ''] of commands) {
     const args = command.match(/"[^"]*"|\S+/g)?.map(arg => arg.replaceAll('"', '')) ?? []
     const { code, out, err } = await runAt(`sqlite:${join(folder, 'data', 'tollgate.db')}`, args, { env })
     t.equal(code, 0, err)
@@ -62,10 +64,10 @@ t.test('the commands for keys and money work unchanged', async t => {
 })
 
 t.test('every npm command is a script of the project', async t => {
-  const commands = blocks('sh').flatMap(block => block.match(/npm (?:run )?[a-z:]+/g) ?? [])
+  const commands = blocksOf('README.md', 'sh').flatMap(block => block.match(/npm (?:run )?[a-z:]+/g) ?? [])
   t.ok(commands.includes('npm ci') && commands.includes('npm start') && commands.includes('npm test'))
-  const contributing = readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8')
-  for (const command of [...commands, ...contributing.match(/npm (?:run )?[a-z:]+/g) ?? []]) {
+  const others = ['CONTRIBUTING.md', ...documents].map(textOf).join('\n')
+  for (const command of [...commands, ...others.match(/\bnpm (?:run [a-z:]+|start|test)\b/g) ?? []]) {
     const name = command.split(' ').at(-1) ?? ''
     t.ok(name === 'ci' || name in packageJson.scripts, command)
   }
@@ -89,9 +91,10 @@ t.test('a key in the environment adds its provider', async t => {
   t.same(asked.map(({ body }) => body?.model), ['gpt-5-nano', 'gpt-5-nano'])
 })
 
-t.test('every provider it names is known, and every known one is named', async t => {
-  for (const { keys } of knownProviders) t.ok(keys.some(key => readme.includes(`\`${key}\``)), keys.join())
-  const named = readme.match(/\b[A-Z_]+_API_KEY\b|\bHF_TOKEN\b/g) ?? []
+t.test('every provider that the documents name is known, and every known one is named', async t => {
+  const text = textOf('docs/providers.md')
+  for (const { keys } of knownProviders) t.ok(keys.some(key => text.includes(`\`${key}\``)), keys.join())
+  const named = [textOf('README.md'), text].join().match(/\b[A-Z_]+_API_KEY\b|\bHF_TOKEN\b/g) ?? []
   for (const name of new Set(named)) {
     const env = { [name]: 'sk-x', AZURE_OPENAI_ENDPOINT: 'https://example.openai.azure.com' }
     t.equal(configFromEnvironment(env).providers.filter(({ id }) => id !== 'sandbox').length, 1, name)
@@ -100,7 +103,7 @@ t.test('every provider it names is known, and every known one is named', async t
 
 t.test('every endpoint of the table is served', async t => {
   const { url, key } = await addressOf(gateway)
-  const endpoints = firstColumn('Endpoints')
+  const endpoints = firstColumn('docs/api.md', 'Endpoints')
   t.ok(endpoints.length >= 5)
   for (const endpoint of endpoints) {
     const [method = '', path = ''] = endpoint.split(' ')
@@ -114,18 +117,32 @@ t.test('every endpoint of the table is served', async t => {
 })
 
 t.test('the table of settings shows every variable with its default and description', async t => {
-  const [section = ''] = readme.split('## Settings\n')[1]?.split('\n## ') ?? []
-  const rows = section.match(/^\| `[A-Z_]+`.*$/gm) ?? []
+  const rows = textOf('docs/settings.md').match(/^\| `[A-Z_]+`.*$/gm) ?? []
   t.same(rows, Object.entries(variables).map(([name, { shownDefault, description }]) => {
     return `| \`${name}\` | ${shownDefault} | ${description} |`
   }))
 })
 
-t.test('every file that the documents link to or name exists', async t => {
-  for (const document of ['README.md', 'CONTRIBUTING.md', 'services/README.md', ...globSync('docs/*.md', { cwd: root })]) {
-    const text = readFileSync(join(root, document), 'utf8')
-    for (const [, file = ''] of text.matchAll(/\]\((?!http)([^)#]+)\)/g)) {
-      t.ok(existsSync(join(root, dirname(document), file)), `${document}: ${file}`)
+/** The anchors of a document's headings, as GitHub makes them. */
+function anchorsOf (document: string): string[] {
+  return [...textOf(document).matchAll(/^#+ (.*)$/gm)]
+    .map(([, heading = '']) => heading.toLowerCase().replace(/[^\p{L}\d\s_-]/gu, '').replaceAll(' ', '-'))
+}
+
+t.test('the index names every document', async t => {
+  const index = textOf('docs/README.md')
+  for (const document of documents.filter(name => !name.endsWith('README.md'))) {
+    t.ok(index.includes(`](${document.replace('docs/', '')})`), document)
+  }
+})
+
+t.test('every file and heading that the documents link to or name exists', async t => {
+  for (const document of ['CONTRIBUTING.md', 'services/README.md', ...documents]) {
+    const text = textOf(document)
+    for (const [, file = '', anchor] of text.matchAll(/(?:\]\(|src(?:set)?=")(?!http)([^)#"]*)(?:#([^)]+))?[)"]/g)) {
+      const target = file === '' ? document : join(dirname(document), file)
+      t.ok(existsSync(join(root, target)), `${document}: ${file}`)
+      if (anchor !== undefined) t.ok(anchorsOf(target).includes(anchor), `${document}: ${file}#${anchor}`)
     }
     // Paths of modules are relative to the root or to services/.
     for (const [, file = ''] of text.matchAll(/`([\w/-]+\/[\w-]+\.ts)`/g)) {

@@ -4,7 +4,7 @@ import { getHeapStatistics } from 'node:v8'
 import { ConfigError, type Problem } from '../config-error.ts'
 import * as parse from './parsers.ts'
 
-/** An environment variable, as in the settings table of the README. */
+/** An environment variable, as in the table of docs/settings.md. */
 interface Variable<Value> {
   default: string | null
   shownDefault: string
@@ -32,27 +32,27 @@ function secret<Value> (parse: (text: string) => Value, description: string): Va
   return { ...optional(parse, 'none', description), isEmptyWrong: true }
 }
 
-/** All settings of the process, in the order of the README. */
+/** All settings of the process, in the order of docs/settings.md. */
 export const variables = {
   HOST: variable(parse.text, '127.0.0.1', 'address to listen on'),
   PORT: variable(parse.port, '8080', 'port to listen on'),
   ALT_HOST: optional(parse.text, '`HOST`', 'address of a second listener, if `ALT_PORT` or this is set'),
   ALT_PORT: optional(parse.port, '`PORT`', 'port of that listener'),
   TOLLGATE_WORKERS: variable(parse.workers, '1', 'processes that serve requests on these ports, each on its own core: ' +
-    'a number, or `auto` for one per core; see [many cores](docs/many-nodes.md#many-cores)'),
+    'a number, or `auto` for one per core; see [many cores](many-nodes.md#many-cores)'),
   TOLLGATE_CONFIG: optional(parse.text, '`gateway.yaml` if it exists', 'configuration file'),
   DATABASE_URL: variable(parse.databaseUrl, 'sqlite:./data/tollgate.db',
     'database of keys, accounts and jobs: `sqlite:<file>` or `postgres://…`'),
   TOLLGATE_STARTING_CREDIT: variable(parse.nanoUsd, '10', 'credit of the first account in USD'),
   TOLLGATE_ADMIN_KEY: secret(parse.adminKey, 'admin key in addition to those in the database'),
-  TOLLGATE_SECRET_KEY: secret(parse.secretKey, 'key that encrypts [the secrets in the database](docs/secrets.md), ' +
+  TOLLGATE_SECRET_KEY: secret(parse.secretKey, 'key that encrypts [the secrets in the database](secrets.md), ' +
     'so that a copy of it reveals none: 32 characters or more'),
   TOLLGATE_SECRET_KEY_PREVIOUS: secret(parse.secretKey, 'another such key, which only decrypts: the previous or the next one'),
   TOLLGATE_BODY_LIMIT: variable(parse.bytes, '32MiB', 'largest request body, decompressed; text completions and ' +
     'images take at most 8 MiB, other requests without messages 1 MiB'),
   TOLLGATE_BODY_BUDGET: optional(parse.manyBytes, 'an eighth of the heap', 'bytes of request bodies that a node holds at the same ' +
     'time; further ones get 503 with `retry-after`'),
-  TOLLGATE_CACHE_SIZE: variable(parse.bytesOrOff, '64MiB', 'memory for [cached responses](#cached-answers); `off` disables them'),
+  TOLLGATE_CACHE_SIZE: variable(parse.bytesOrOff, '64MiB', 'memory for [cached responses](cache.md); `off` disables them'),
   TOLLGATE_DRAIN_SECONDS: variable(parse.seconds, '30', 'time for running requests and held videos to end after SIGTERM'),
   TOLLGATE_DRAIN_DELAY_SECONDS: variable(parse.seconds, '0', 'time after SIGTERM during which new requests are still ' +
     'accepted while `/readyz` returns 503, so that load balancers can notice'),
@@ -70,14 +70,14 @@ export const variables = {
   TOLLGATE_REQUEST_LOG: variable(parse.samplingRate, 'on', 'requests recorded in the database for ' +
     '`GET /admin/requests`: `on`, `off`, or a share such as `0.1`; failed ones always unless `off`'),
   TOLLGATE_REQUEST_LOG_DAYS: variable(parse.wholeDays, '30', 'retention of these records'),
-  TOLLGATE_RESPONSES_DAYS: variable(parse.wholeDaysOrOff, '30', 'retention of [stored responses](docs/responses.md#stored-responses); ' +
+  TOLLGATE_RESPONSES_DAYS: variable(parse.wholeDaysOrOff, '30', 'retention of [stored responses](responses.md#stored-responses); ' +
     '`off` stores none'),
   TOLLGATE_RESPONSES_SIZE: variable(parse.manyBytes, '1GiB', 'stored responses of an account; its oldest are deleted for new ones'),
   TOLLGATE_PROVIDER_WORDS: variable(parse.onOff, 'on', 'providers\' error messages, redacted, in the log, traces ' +
     'and `GET /admin/requests`: `on` or `off`; they may repeat parts of a prompt'),
   OTEL_EXPORTER_OTLP_ENDPOINT: optional(parse.url, 'none', 'OpenTelemetry collector, e.g. `http://localhost:4318`. ' +
     'Each request for text, images or a video is a trace with GenAI attributes but without the prompt. It continues ' +
-    "the caller's `traceparent`, which is not forwarded to providers: [docs/tracing.md](docs/tracing.md)"),
+    "the caller's `traceparent`, which is not forwarded to providers: [Tracing](tracing.md)"),
   OTEL_EXPORTER_OTLP_HEADERS: optional(parse.headers, 'none', 'headers for the collector, e.g. `Authorization=Basic …`'),
   OTEL_SERVICE_NAME: optional(parse.text, '`tollgate`', '`service.name` of the traces'),
   OTEL_RESOURCE_ATTRIBUTES: optional(parse.text, 'none', 'further attributes of all traces, `key=value,…`, ' +
@@ -86,19 +86,19 @@ export const variables = {
     'the GenAI attributes that are newer than version 1.37 of the conventions'),
   TOLLGATE_METRICS_PORT: optional(parse.port, 'none', 'port that serves `/metrics` without a key'),
   TOLLGATE_METRICS_HOST: optional(parse.text, '`HOST`', 'address of that port'),
-  TOLLGATE_METRICS_ACCOUNTS: variable(parse.naturalNumber, '0', 'most accounts with [separate metrics](docs/metrics.md); ' +
+  TOLLGATE_METRICS_ACCOUNTS: variable(parse.naturalNumber, '0', 'most accounts with [separate metrics](metrics.md); ' +
     'further ones are counted together as `other`'),
   TOLLGATE_METRICS_KEYS: variable(parse.naturalNumber, '0', 'the same for keys'),
   TOLLGATE_DISCOVER: variable(parse.onOff, 'on', 'look for model servers on this machine: `on` or `off`'),
   PUBLIC_BASE_URL: optional(parse.url, 'from each request', "the gateway's public URL, used in URLs of media"),
-  TOLLGATE_CORS_ORIGINS: optional(parse.corsOrigins, 'none', 'origins of [browser apps](#browser-apps) that may call the ' +
+  TOLLGATE_CORS_ORIGINS: optional(parse.corsOrigins, 'none', 'origins of [browser apps](api.md#browser-apps) that may call the ' +
     'API, e.g. `https://app.example.com`, or `*`'),
   TOLLGATE_TRUST_PROXY: optional(parse.proxies, 'none',
     'proxies whose `X-Forwarded-*` headers are trusted, e.g. `loopback,10.0.0.0/8`'),
   TOLLGATE_TRUSTED_ORIGINS: optional(parse.origins, 'none', "private or unencrypted servers from which providers' " +
     'results may be fetched, e.g. `http://10.0.0.5:9000`'),
   TOLLGATE_WEBHOOK_ORIGINS: optional(parse.origins, 'none', 'private or unencrypted servers that [webhooks of clients]' +
-    '(docs/videos.md#webhooks) may name, e.g. `http://10.0.0.7:8000`'),
+    '(videos.md#webhooks) may name, e.g. `http://10.0.0.7:8000`'),
   TOLLGATE_MEDIA: variable(parse.mediaPlace, './data/media',
     'storage of images and videos: a folder or `s3://bucket/prefix`'),
   TOLLGATE_MEDIA_DAYS: variable(parse.days, '7', 'retention of images and videos, and validity of their URLs'),
