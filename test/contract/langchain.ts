@@ -1,4 +1,9 @@
-import { fetchPackages } from '../helpers/fetched.ts'
+import { fetchedIn, fetchPackages } from '../helpers/fetched.ts'
+
+const name = 'langchain-openai-1.6.0'
+
+/** Where the first run installs LangChain. */
+export const langChainFolder = fetchedIn(name)
 
 interface Runnable<Output> {
   invoke (text: string): Promise<Output>
@@ -24,7 +29,7 @@ interface LangChain {
 
 /** Returns LangChain, which the first run installs; null where the registry lacks it. */
 export async function findLangChain (): Promise<LangChain | null> {
-  const load = await fetchPackages('langchain-openai-1.6.0', '@langchain/core@1.4.0', '@langchain/openai@1.6.0')
+  const load = await fetchPackages(name, '@langchain/core@1.4.0', '@langchain/openai@1.6.0')
   if (load === null) return null
   const { ChatOpenAI } = await load('@langchain/openai') as LangChain
   const { AIMessageChunk } = await load('@langchain/core/messages') as LangChain

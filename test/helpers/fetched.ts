@@ -9,12 +9,16 @@ const loader = 'load.mjs'
 
 type Load = (name: string) => Promise<unknown>
 
+/** The folder of packages that `fetchPackages` installs under a name. */
+export const fetchedIn = (name: string): string => join(caches, name)
+
 /**
- * Returns `import` for packages of which only one test needs tens of megabytes: the first run installs them
- * into the folder `name` of the caches. Null, with a line that says so, where the registry lacks them.
+ * Installs packages that are too large to be dependencies into the folder `name` of the caches, unless an
+ * earlier run has, and returns a function that imports them. Returns null, and prints why, if the registry
+ * lacks them.
  */
 export async function fetchPackages (name: string, ...packages: string[]): Promise<Load | null> {
-  const folder = join(caches, name)
+  const folder = fetchedIn(name)
   if (!existsSync(folder)) {
     mkdirSync(caches, { recursive: true })
     const made = mkdtempSync(`${folder}-`)
