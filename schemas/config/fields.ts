@@ -81,6 +81,6 @@ type ParsedKey<Key extends string, Schema> =
 type CamelCase<Key extends string> =
   Key extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<CamelCase<Tail>>}` : Key
 
-/** The same fields, of which those named are never null. */
+/** `Fields` with the fields named by `Keys` made non-null. */
 export type Known<Fields, Keys extends keyof Fields> =
   Omit<Fields, Keys> & { [Key in Keys]: NonNullable<Fields[Key]> }

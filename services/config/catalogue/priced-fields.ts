@@ -109,7 +109,7 @@ const known: Readonly<Record<string, readonly PricedField[]>> = {
   lmstudio: [model('draft_model')]
 }
 
-/** Fields of other servers and gateways, any of which may run at an unknown address. */
+/** Fields of other servers and gateways; an unknown address may belong to any of them. */
 const others: readonly PricedField[] = [
   // docs.litellm.ai, "Client-side fallbacks" and "Clientside LLM credentials".
   ...[
