@@ -6,6 +6,7 @@ import type { GatewayConfig, ModelConfig, ProviderConfig } from '../../services/
 import { openStore } from '../../services/store/open.ts'
 import { configFor, providerAt, startGateway, type Gateway } from '../helpers/gateway.ts'
 import { temporaryFolder } from '../helpers/process.ts'
+import { pastDeadline } from '../helpers/timeouts.ts'
 import { encode, errorBody, replay, startAnthropic } from '../servers/anthropic.ts'
 import { says, startGemini } from '../servers/gemini.ts'
 import { document, events, finish, head, send, sequence, startUpstream, type Script, type Upstream } from '../servers/upstream.ts'
@@ -210,6 +211,23 @@ export function ask (
     headers: { ...gateway.headers, ...headers },
     body: JSON.stringify({ model: 'chat', messages, max_tokens: 4000, ...body }),
     ...(signal === undefined ? {} : { signal })
+  })
+}
+
+/** The shop as `pastDeadline` sees it, which may be opened by it. */
+export function pairOf (shop: () => Shop | undefined): Parameters<typeof pastDeadline>[0] {
+  return {
+    calls: () => shop()?.upstream.requests.length ?? 0,
+    isBusy: () => (shop()?.gateway.app.load.counts.requests ?? 0) > 0
+  }
+}
+
+/** Sends a request whose deadline passes during its call of the provider. */
+export async function askPastDeadline (shop: Shop, body: object, more: Record<string, string> = {}) {
+  return await pastDeadline(pairOf(() => shop), async deadlineMs => {
+    const withDeadline = { ...more, 'x-tollgate-deadline-ms': String(deadlineMs) }
+    const { statusCode, headers, body: received } = await ask(shop, body, { headers: withDeadline })
+    return { statusCode, id: String(headers['x-request-id']), text: await received.text() }
   })
 }
 

@@ -4,6 +4,7 @@ import type { Test } from 'tap'
 import type { GatewayConfig, ImageAbilities, ModelConfig, ProviderConfig } from '../../services/config/catalogue/types.ts'
 import type { Database } from '../helpers/engines.ts'
 import { configFor, providerAt, startGateway, type Gateway } from '../helpers/gateway.ts'
+import type { pastDeadline } from '../helpers/timeouts.ts'
 import { picture, startImageServer, type ImageServer, type Reply, type Seen } from '../servers/image-server.ts'
 import { emptyPrice } from '../../services/config/catalogue/models.ts'
 
@@ -51,6 +52,14 @@ export async function openShop (t: Test, reply: Answering, options: ShopOptions 
 /** Waits until the gateway has noticed that no client waits for a response. */
 export async function untilAllHaveLeft ({ gateway: { app } }: Pick<Shop, 'gateway'>): Promise<void> {
   while (app.running.size > 0) await sleep(5)
+}
+
+/** The shop as `pastDeadline` sees it, which may be opened by it. */
+export function pairOf (shop: () => Shop | undefined): Parameters<typeof pastDeadline>[0] {
+  return {
+    calls: () => shop()?.server.seen.length ?? 0,
+    isBusy: () => (shop()?.gateway.app.load.counts.requests ?? 0) > 0
+  }
 }
 
 interface Answer {

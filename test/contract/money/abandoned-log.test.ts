@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { openStore } from '../../../services/store/open.ts'
 import { reply, reset, scripts, stall } from '../../servers/upstream.ts'
-import { ask, booksOf, compatible, counted, openShop, readWords, type Shop } from '../delivery-shop.ts'
+import { ask, askPastDeadline, booksOf, compatible, counted, openShop, readWords, type Shop } from '../delivery-shop.ts'
 import { billing, openShop as openImageShop, perImage, post, untilAllHaveLeft } from '../image-shop.ts'
 import { picture } from '../../servers/image-server.ts'
 
@@ -71,13 +71,11 @@ t.test('so is one whose deadline has passed, counted or estimated', async t => {
   for (const counts of [true, false]) {
     const { promise, resolve } = Promise.withResolvers<void>()
     shop.upstream.script(scripts.heldUntil(promise, plain.whole({ words: 30, counts })))
-    const headers = { 'x-request-id': `late-${counts}`, 'x-tollgate-deadline-ms': '100' }
-    const late = await ask(shop, {}, { headers })
-    t.equal(late.statusCode, 504)
-    await late.body.dump()
+    const { id, statusCode } = await askPastDeadline(shop, {})
+    t.equal(statusCode, 504)
     await untilAbandoned(shop)
     resolve()
-    await checkLogged(t, shop, `late-${counts}`, { outcome: 2, status: 504 })
+    await checkLogged(t, shop, id, { outcome: 2, status: 504 })
   }
 })
 

@@ -1,8 +1,10 @@
 import t, { type Test } from 'tap'
 import { openStore } from '../../../services/store/open.ts'
+import { pastDeadline } from '../../helpers/timeouts.ts'
 import { reply, reset, scripts, stall, type Script } from '../../servers/upstream.ts'
 import {
-  anthropic, ask, booksOf, compatible, costOf, counted, gemini, openShop, readWords, type Protocol, type Shop
+  anthropic, ask, askPastDeadline, booksOf, compatible, costOf, counted, gemini, openShop, pairOf, readWords,
+  type Protocol, type Shop
 } from '../delivery-shop.ts'
 
 // Whole answers that no client waits for any more, and what is booked for them.
@@ -67,9 +69,7 @@ for (const protocol of [plain, anthropic, gemini]) {
 
     const second = held(protocol.whole({ words, counts: false }))
     shop.upstream.script(second.script)
-    const late = await ask(shop, {}, { headers: { 'x-tollgate-deadline-ms': '100' } })
-    t.equal(late.statusCode, 504)
-    t.match(await late.body.json(), { error: { code: 'deadline_exceeded' } })
+    t.match(await askPastDeadline(shop, {}), { statusCode: 504, text: /deadline_exceeded/ })
     second.open()
     const { entries: [, passed] } = await booksOf(shop, 2)
     t.equal(passed?.estimated, 1)
@@ -78,10 +78,14 @@ for (const protocol of [plain, anthropic, gemini]) {
 }
 
 t.test('the operator\'s deadline leaves an entry too', async t => {
-  const shop = await openShop(t, plain, {}, {}, { deadlineMs: 100 })
   const answer = held(plain.whole({ words, counts: true }))
-  shop.upstream.script(answer.script)
-  t.equal((await ask(shop, {})).statusCode, 504)
+  let opened: Shop | undefined
+  const shop = await pastDeadline(pairOf(() => opened), async deadlineMs => {
+    opened = await openShop(t, plain, {}, {}, { deadlineMs })
+    opened.upstream.script(answer.script)
+    t.equal((await ask(opened, {})).statusCode, 504)
+    return opened
+  })
   answer.open()
   t.match((await booksOf(shop, 1)).entries, [{ usage: exact, estimated: 0 }])
 })
@@ -91,8 +95,7 @@ t.test('a stream that is abandoned before its first event is charged for its pro
     const shop = await openShop(t, protocol)
     shop.upstream.script(scripts.silent(), scripts.silent())
     await askAndLeave(shop, { stream: true })
-    const late = await ask(shop, { stream: true }, { headers: { 'x-tollgate-deadline-ms': '100' } })
-    t.equal(late.statusCode, 504)
+    t.match(await askPastDeadline(shop, { stream: true }), { statusCode: 504 })
     const { entries, held } = await booksOf(shop, 2)
     t.equal(entries.length, 2)
     const promptOnly = { usage: { prompt: 8, completion: 0 }, estimated: 1 }
@@ -129,7 +132,7 @@ t.test('an abandoned call counts as a request of its key and of its node until i
   const headers = { authorization: `Bearer ${created.json().key}` }
   const answer = held(plain.whole({ words, counts: true }))
   shop.upstream.always(answer.script)
-  t.equal((await ask(shop, {}, { headers: { ...headers, 'x-tollgate-deadline-ms': '100' } })).statusCode, 504)
+  t.match(await askPastDeadline(shop, {}, headers), { statusCode: 504 })
   await shop.upstream.nextRequest()
   const second = await ask(shop, {}, { headers })
   t.equal(second.statusCode, 429)
@@ -150,7 +153,7 @@ t.test('a call of a server that stops with its client is closed, and charged for
     const shop = await openShop(t, { ...speech, provider: { dialect } })
     shop.upstream.always(scripts.silent())
     await askAndLeave(shop)
-    t.equal((await ask(shop, {}, { headers: { 'x-tollgate-deadline-ms': '100' } })).statusCode, 504)
+    t.match(await askPastDeadline(shop, {}), { statusCode: 504 })
     const { entries, held: heldNano } = await booksOf(shop, 2)
     const promptOnly = { usage: { prompt: 8, completion: 0 }, estimated: 1 }
     t.match(entries, [promptOnly, promptOnly], dialect)
