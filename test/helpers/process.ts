@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 
-// A busy machine must not cause load shedding.
-const usual = { PORT: '0', TOLLGATE_DISCOVER: 'off', TOLLGATE_MAX_LAG_MS: '60000' }
+/** The environment of a gateway on a free port; a busy machine does not make it shed load. */
+export const usual = { PORT: '0', TOLLGATE_DISCOVER: 'off', TOLLGATE_MAX_LAG_MS: '60000' }
 
 interface Teardown { teardown (work: () => unknown): void }
 

@@ -51,7 +51,7 @@ for (const engine of ['sqlite', 'postgres'] as const) {
     t.equal(new Set([...one.body.data, ...two.body.data].map(({ id }) => id)).size, 3)
     t.equal(two.body.next, null)
 
-    await insertJob(app.store, id)
+    await insertJob(app.store, id, app.ledger.node)
     t.match((await admin('GET', '/jobs?search=JOB_')).body.data, [{ id: 'job_1' }])
     t.match((await admin('GET', '/jobs?search=job_1&state=running&model=video')).body.data, [{ id: 'job_1' }])
     t.same((await admin('GET', '/jobs?search=job_2')).body.data, [])
