@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type OpenAI from 'openai'
 import t, { type Test } from 'tap'
 import { emptyPrice } from '../../../services/config/catalogue/models.ts'
@@ -48,6 +49,15 @@ async function hold ({ app, key }: Gateway, amountNano: number): Promise<Hold> {
   return await app.ledger.reserve({ id: `other-${Math.random()}`, chain: ['default'], key: id, amountNano })
 }
 
+async function until (isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await sleep(5)
+}
+
+/** Waits until this many requests wait for held money. */
+async function waiting ({ app }: Gateway, count: number): Promise<void> {
+  await until(() => app.ledger.waitingCount === count)
+}
+
 const balanceOf = async ({ app }: Gateway) => await app.ledger.balance('default')
 
 for (const [nodes, engine] of [[1, 'sqlite'], [1, 'postgres'], [2, 'postgres']] as const) {
@@ -55,13 +65,18 @@ for (const [nodes, engine] of [[1, 'sqlite'], [1, 'postgres'], [2, 'postgres']] 
   t.test(`40 requests without a limit at once from one dollar are all answered: ${where}`, async t => {
     const database = await createDatabase(t, engine)
     const { gateways, gateway, key, upstream } = await openNodes(t, database, nodes)
-    upstream.always(scripts.slowHeaders(1000, reply({ usage })))
-    const answers = await Promise.all(Array.from({ length: 40 }, async (_, index) => {
+    const all = Promise.withResolvers<void>()
+    upstream.always(scripts.heldUntil(all.promise, reply({ usage })))
+    const asked = Promise.all(Array.from({ length: 40 }, async (_, index) => {
       const { url = '' } = gateways[index % nodes] ?? {}
       const { client, statuses } = watched(clients['openai 7'], { url, key }, 2)
       const { response } = await client.chat.completions.create({ model: 'chat', messages }).withResponse()
       return { statuses, limit: Number(response.headers.get('x-tollgate-max-tokens')) }
     }))
+    const running = () => gateways.reduce((sum, { app }) => sum + app.load.counts.requests, 0)
+    await Promise.race([asked, until(() => running() === 40)])
+    all.resolve()
+    const answers = await asked
     const statuses = answers.flatMap(({ statuses }) => statuses)
     t.notOk(statuses.includes(402))
     if (nodes === 1) t.ok(statuses.every(status => status === 200), 'none had to be sent again')
@@ -157,15 +172,12 @@ forEachEngine(t, 'a client that leaves and a gateway that stops end the wait for
   const body = { model: 'chat', messages, max_tokens: 5000 }
   const { signal } = leaving
   const left = client.chat.completions.create(body, { signal }).catch((error: unknown) => error)
-  const waits = async (count: number) => {
-    while (gateway.app.ledger.waitingCount !== count) await new Promise(resolve => setTimeout(resolve, 5))
-  }
-  await waits(1)
+  await waiting(gateway, 1)
   leaving.abort()
-  await waits(0)
+  await waiting(gateway, 0)
   await left
   const stopped = client.chat.completions.create(body).catch((error: unknown) => error)
-  await waits(1)
+  await waiting(gateway, 1)
   const closed = gateway.app.close()
   t.match(await stopped, { status: 503, code: 'shutting_down' })
   await closed
@@ -175,9 +187,10 @@ forEachEngine(t, 'a client that leaves and a gateway that stops end the wait for
 forEachEngine(t, 'images wait for held money as well', async (t, database) => {
   const shop = await openShop(t, () => made(), { database })
   const all = await hold(shop.gateway, 1_000_000_000)
-  const waiting = post(shop)
-  setTimeout(() => { all.release() }, 300)
-  t.equal((await waiting).status, 200)
+  const answer = post(shop)
+  await waiting(shop.gateway, 1)
+  all.release()
+  t.equal((await answer).status, 200)
   const most = await hold(shop.gateway, 985_000_000)
   const headers = { 'retry-after': /^[12]$/ }
   t.match(await post(shop), { status: 429, headers, body: { error: { code: 'insufficient_funds_held' } } })
@@ -189,11 +202,12 @@ forEachEngine(t, 'videos wait for held money as well', async (t, { url }) => {
   const asked = [{ role: 'user', content: 'a red ball\nsandbox:delay 100' }]
   const video = { model: 'sandbox-video', messages: asked, video: { seconds: 2, size: '320x180' } }
   const all = await hold(gateway, 1_000_000_000)
-  const waiting = fetch(`${gateway.url}/chat/completions`, {
+  const asking = fetch(`${gateway.url}/chat/completions`, {
     method: 'POST', headers: gateway.headers, body: JSON.stringify(video)
   })
-  setTimeout(() => { all.release() }, 300)
-  const answer = await waiting
+  await waiting(gateway, 1)
+  all.release()
+  const answer = await asking
   t.equal(answer.status, 200)
   t.match(await answer.json(), { choices: [{ message: { content: /^http/ } }] })
   await gateway.app.ledger.flush()
