@@ -169,7 +169,10 @@ forEachEngine(t, 'nearly all, and then all that is free can be taken while reque
 async function createLateNode (t: Test, store: Store) {
   const ledgers: Ledger[] = []
   const use = async (ledger: Ledger | undefined) => {
-    if (ledger !== undefined) await spend(ledger, 2, 1, { chain: ['acme'] })
+    if (ledger === undefined) return
+    await spend(ledger, 2, 1, { chain: ['acme'] })
+    // Until it is written, what was held of it is not free.
+    await ledger.flush()
   }
   const startNode = async () => {
     ledgers.push(startLedger(t, store, { options: { chunkNano: 400 } }).ledger)
