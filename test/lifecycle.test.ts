@@ -4,7 +4,6 @@ import { rename, writeFile } from 'node:fs/promises'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { request } from 'undici'
@@ -13,6 +12,7 @@ import { readSettings } from '../services/config/settings/settings.ts'
 import { openSqlite } from '../services/store/sqlite.ts'
 import { addressOf, spawnGateway, temporaryFolder, type GatewayProcess } from './helpers/process.ts'
 import { reply, scripts, startUpstream } from './servers/upstream.ts'
+import { until } from './helpers/until.ts'
 
 const run = promisify(execFile)
 
@@ -220,7 +220,7 @@ models:
   const store = await openSqlite(join(folder, 'data', 'tollgate.db'))
   t.teardown(() => store.close())
   const shownMs = async () => (await store.get<{ ms: number }>('select request_ms as ms from node'))?.ms ?? 0
-  while (await shownMs() < 7_200_000) await sleep(10)
+  await until(async () => await shownMs() >= 7_200_000)
   t.pass('other nodes wait as long for the holds of this one')
 })
 

@@ -7,8 +7,9 @@ import { request } from 'undici'
 import { checkLedger } from '../../services/billing/ledger/check/check-books.ts'
 import { forEachEngine } from '../helpers/engines.ts'
 import { temporaryFolder } from '../helpers/process.ts'
-import { jobsIn, until } from '../services/videos/studio.ts'
+import { jobsIn } from '../services/videos/studio.ts'
 import { startLife } from './video-life.ts'
+import { until } from '../helpers/until.ts'
 
 const maxSubmits = 5
 const takeoverMs = 1_000

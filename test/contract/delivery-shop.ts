@@ -257,13 +257,13 @@ export async function booksOf (
 ): Promise<{ entries: Booked[], held: number }> {
   const isOpen = gateway.app.server.listening
   const store = isOpen ? gateway.app.store : await openStore(database)
-  for (let tries = 0; ; tries++) {
+  for (;;) {
     if (isOpen) await gateway.app.ledger.flush()
     const rows = await store.all<Omit<Booked, 'usage'> & { usage: string }>(
       "select amount, estimated, usage from entry where kind = 'usage' order by seq")
     const [account] = await store.all<{ held: number }>('select sum(held) as held from account')
     const held = isOpen ? gateway.app.ledger.openHoldCount : account?.held ?? 0
-    if ((rows.length >= count && held <= open) || tries > 500) {
+    if (rows.length >= count && held <= open) {
       if (!isOpen) await store.close()
       return { entries: rows.map(row => ({ ...row, usage: JSON.parse(row.usage) })), held }
     }

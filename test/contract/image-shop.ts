@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
 import type { Test } from 'tap'
 import type { GatewayConfig, ImageAbilities, ModelConfig, ProviderConfig } from '../../services/config/catalogue/types.ts'
@@ -7,6 +6,7 @@ import { configFor, providerAt, startGateway, type Gateway } from '../helpers/ga
 import type { pastDeadline } from '../helpers/timeouts.ts'
 import { picture, startImageServer, type ImageServer, type Reply, type Seen } from '../servers/image-server.ts'
 import { emptyPrice } from '../../services/config/catalogue/models.ts'
+import { until } from '../helpers/until.ts'
 
 /** A gateway whose only model, `picture`, is served by a local server. */
 export interface Shop { gateway: Gateway, server: ImageServer }
@@ -51,7 +51,7 @@ export async function openShop (t: Test, reply: Answering, options: ShopOptions 
 
 /** Waits until the gateway has noticed that no client waits for a response. */
 export async function untilAllHaveLeft ({ gateway: { app } }: Pick<Shop, 'gateway'>): Promise<void> {
-  while (app.running.size > 0) await sleep(5)
+  await until(() => app.running.size === 0)
 }
 
 /** The shop as `pastDeadline` sees it, which may be opened by it. */

@@ -6,14 +6,7 @@ import { checkLedger } from '../../services/billing/ledger/check/check-books.ts'
 import { StoreUnavailable } from '../../services/store/store.ts'
 import { createDatabase, forEachEngine } from '../helpers/engines.ts'
 import { entriesOf, made, openShop, post, type Shop } from './image-shop.ts'
-
-async function until (condition: () => boolean | Promise<boolean>): Promise<void> {
-  const limitMs = performance.now() + 60_000
-  while (!await condition()) {
-    if (performance.now() > limitMs) throw new Error(`It never came true: ${condition}`)
-    await sleep(5)
-  }
-}
+import { until } from '../helpers/until.ts'
 
 /** A client: what it asks for, whether its connection breaks once and when, and how it then comes back. */
 const clientArbitrary = fc.record({

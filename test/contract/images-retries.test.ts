@@ -5,6 +5,7 @@ import { videoDefaults } from '../../services/config/defaults.ts'
 import { forEachEngine } from '../helpers/engines.ts'
 import type { Reply } from '../servers/image-server.ts'
 import { billing, entriesOf, made, openShop, post, type Shop } from './image-shop.ts'
+import { until } from '../helpers/until.ts'
 
 /** A gateway whose images take until `release` is called, and which heartbeats early. */
 function slow () {
@@ -23,14 +24,6 @@ function clientOf ({ gateway: { url, key } }: Shop, more: { timeout?: number, ma
 }
 
 const fox = { model: 'picture', prompt: 'A fox' }
-
-async function until (condition: () => boolean | Promise<boolean>): Promise<void> {
-  const limitMs = performance.now() + 60_000
-  while (!await condition()) {
-    if (performance.now() > limitMs) throw new Error(`It never came true: ${condition}`)
-    await sleep(10)
-  }
-}
 
 const delivered = async ({ gateway: { app } }: Shop) =>
   (await app.store.all<{ delivered: number }>('select delivered from generation')).every(one => one.delivered === 1)

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import sharp from 'sharp'
 import t from 'tap'
 import { request } from 'undici'
@@ -9,6 +8,7 @@ import { pastDeadline } from '../helpers/timeouts.ts'
 import { startImageServer, type Reply } from '../servers/image-server.ts'
 import { billing, images, made, openShop, pairOf, perImage, png, post, untilAllHaveLeft, type Shop } from './image-shop.ts'
 import { emptyPrice } from '../../services/config/catalogue/models.ts'
+import { until } from '../helpers/until.ts'
 
 t.test('a partial answer is delivered, and only its images are charged', async t => {
   const shop = await openShop(t, ({ path }, url) => {
@@ -138,10 +138,10 @@ t.test('the configured deadline applies to images too, also once their client ha
   await shop.server.hungUp
   const leaving = new AbortController()
   const left = t.rejects(post(shop, {}, leaving.signal))
-  while (shop.gateway.app.running.size === 0) await pause(5)
+  await until(() => shop.gateway.app.running.size > 0)
   leaving.abort()
   await left
-  while ((await billing(shop)).held > 0) await pause(20)
+  await until(async () => (await billing(shop)).held === 0)
   t.match(await billing(shop), { total_spent: 0, held: 0 })
 })
 

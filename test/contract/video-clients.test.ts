@@ -9,6 +9,7 @@ import type { Gateway } from '../helpers/gateway.ts'
 import { findPython } from '../helpers/python.ts'
 import { startVideoGateway } from '../routes/v1/video-client.ts'
 import { startPlainSite } from '../services/media/web.ts'
+import { until } from '../helpers/until.ts'
 
 // OpenAI's own clients, over sockets, from the first request to the webhook.
 
@@ -71,7 +72,7 @@ t.test('openai-node makes, finds, lists, fetches and deletes videos, and reads t
   const seen: string[] = []
   for await (const { id } of client.videos.list({ limit: 1, order: 'asc' })) seen.push(id)
   t.strictSame(seen, [video.id, second.id], 'page by page')
-  while ((await client.videos.retrieve(second.id)).status !== 'completed') await sleep(pollMs)
+  await until(async () => (await client.videos.retrieve(second.id)).status === 'completed')
   t.strictSame({ ...await client.videos.delete(video.id) }, { id: video.id, object: 'video.deleted', deleted: true })
   await t.rejects(client.videos.retrieve(video.id), /^404 The video `job_\w+` does not exist/)
   await checkBooks(t, gateway, 2)

@@ -8,6 +8,7 @@ import type { StoredMedia } from '../../services/media/media.ts'
 import { buildGateway, startGateway } from '../helpers/gateway.ts'
 import { mp4Of, pngOf } from '../services/media/samples.ts'
 import { temporaryFolder } from '../helpers/process.ts'
+import { until } from '../helpers/until.ts'
 
 const png = pngOf(64, 48)
 const base = 'http://gw/v1'
@@ -263,7 +264,7 @@ t.test('closes the file of a client that disconnects', { skip: process.platform 
   t.equal(openFiles(folder), 1)
   socket.destroy()
   t.match(await line(({ path }) => path === '/v1/media/:name'), { outcome: 'client_gone' })
-  while (openFiles(folder) > 0) await new Promise(resolve => setImmediate(resolve))
+  await until(() => openFiles(folder) === 0)
   t.equal(openFiles(folder), 0)
 })
 

@@ -1,19 +1,11 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { request } from 'undici'
 import { checkLedger } from '../../services/billing/ledger/check/check-books.ts'
 import { forEachEngine } from '../helpers/engines.ts'
 import { startGateway } from '../helpers/gateway.ts'
+import { until } from '../helpers/until.ts'
 
 const ask = { model: 'sandbox-chat', messages: [{ role: 'user', content: 'hello' }] }
-
-async function until (condition: () => Promise<boolean> | boolean): Promise<void> {
-  const deadline = performance.now() + 20_000
-  while (!await condition()) {
-    if (performance.now() > deadline) throw new Error('it does not come to this')
-    await sleep(20)
-  }
-}
 
 forEachEngine(t, 'while nothing can be booked, a node is not ready, and afterwards all is booked', async (t, database) => {
   const env = { DATABASE_URL: database.url, TOLLGATE_STORE_GRACE_SECONDS: '1' }

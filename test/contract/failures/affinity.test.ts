@@ -6,6 +6,7 @@ import { createDatabase } from '../../helpers/engines.ts'
 import { configFor, providerAt, startGateway, type Gateway } from '../../helpers/gateway.ts'
 import { createRandom } from '../../services/billing/ledger/random.ts'
 import { refusal, reply, scripts, startUpstream, type Upstream } from '../../servers/upstream.ts'
+import { until } from '../../helpers/until.ts'
 
 interface Shop { nodes: [Gateway, Gateway], upstreams: Upstream[] }
 
@@ -116,12 +117,7 @@ t.test('a conversation leaves its deployment while that fails or is out, and com
   t.equal(await turn(1), other, 'the other node finds out by itself')
   upstream?.always(reply())
   for (const node of [0, 1] as const) {
-    let found = ''
-    for (let tries = 0; tries < 200 && found !== home; tries++) {
-      found = await turn(node)
-      await new Promise(resolve => setTimeout(resolve, 10))
-    }
-    t.equal(found, home, `node ${node} sends it back`)
+    await until(async () => await turn(node) === home)
     t.equal(await turn(node), home)
   }
 })
@@ -155,9 +151,7 @@ t.test('equal prompts go to the other deployments once theirs has many more call
     signal: controller.signal
   }).catch(() => null))
   const counts = (): number[] => upstreams.map(({ requests }) => requests.length)
-  for (let tries = 0; tries < 500 && counts().reduce((sum, count) => sum + count) < 60; tries++) {
-    await new Promise(resolve => setTimeout(resolve, 10))
-  }
+  await until(() => counts().reduce((sum, count) => sum + count) >= 60)
   const [least = 0, most = 0] = counts().toSorted((one, other) => one - other)
   t.equal(least + most, 60)
   t.ok(least >= 5 && least < most, `${most} at its deployment, ${least} at the other`)

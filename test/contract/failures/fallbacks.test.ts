@@ -7,6 +7,7 @@ import { configFor, providerAt, startGateway, type Gateway } from '../../helpers
 import { errorsByStatus, refusal, reply, retryAfter, scripts, startUpstream } from '../../servers/upstream.ts'
 import type { Script, Upstream } from '../../servers/upstream.ts'
 import { generous } from '../../helpers/timeouts.ts'
+import { until } from '../../helpers/until.ts'
 
 interface Shop { gateway: Gateway, one: Upstream, two: Upstream }
 
@@ -206,9 +207,7 @@ t.test('the circuit breaker of a failing deployment opens, and closes again', as
   held.resolve()
   t.ok((await Promise.all([first, ...others])).some(one => one?.status === 502), 'some are tried, as there is no other way')
   shop.two.always(reply())
-  while (!shop.gateway.app.deployments.isAvailable({ provider: 'two', model: 'chat' })) {
-    await new Promise(resolve => setTimeout(resolve, 10))
-  }
+  await until(() => shop.gateway.app.deployments.isAvailable({ provider: 'two', model: 'chat' }))
   t.equal((await post(shop)).status, 200)
 })
 
@@ -257,15 +256,11 @@ t.test('probes notice the failure and the recovery of a provider without request
   const shop = await open(t, { breaker, models: model => [other('chat', price)(model)] })
   await post(shop)
   const { deployments } = shop.gateway.app
-  const until = async (available: boolean) => {
-    while (deployments.isAvailable({ provider: 'two', model: 'chat' }) !== available) {
-      await new Promise(resolve => setTimeout(resolve, 10))
-    }
-  }
+  const isAvailable = () => deployments.isAvailable({ provider: 'two', model: 'chat' })
   shop.two.models(scripts.html(502))
-  await until(false)
+  await until(() => !isAvailable())
   shop.two.models(refusal(401))
-  await until(true)
+  await until(isAvailable)
   t.equal(shop.two.requests.filter(({ method }) => method === 'POST').length, 1)
 })
 

@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { openStore } from '../../../services/store/open.ts'
 import { reply, reset, scripts, stall } from '../../servers/upstream.ts'
 import { ask, askPastDeadline, booksOf, compatible, counted, openShop, readWords, type Shop } from '../delivery-shop.ts'
 import { billing, openShop as openImageShop, perImage, post, untilAllHaveLeft } from '../image-shop.ts'
 import { picture } from '../../servers/image-server.ts'
+import { until } from '../../helpers/until.ts'
 
 // What the operator reads of requests that went on without their client: what they were charged.
 
@@ -48,7 +48,7 @@ async function askAndLeave (shop: Shop, id: string): Promise<void> {
 
 /** Waits until a call goes on without its client; what has ended is logged by then. */
 async function untilAbandoned ({ gateway: { app } }: Pick<Shop, 'gateway'>): Promise<void> {
-  while (!/^tollgate_abandoned_calls 1$/m.test(await app.metrics.text())) await sleep(5)
+  await until(async () => /^tollgate_abandoned_calls 1$/m.test(await app.metrics.text()))
 }
 
 t.test('a whole answer whose client has left is logged with its cost, when it is known', async t => {
@@ -142,7 +142,7 @@ t.test('so are images whose client leaves before they are begun', async t => {
   await locked.promise
   const leaving = new AbortController()
   const answer = post(shop, {}, leaving.signal)
-  while (app.running.size === 0) await sleep(5)
+  await until(() => app.running.size > 0)
   leaving.abort()
   await answer.catch(() => {})
   await untilAllHaveLeft(shop)

@@ -6,6 +6,7 @@ import {
   anthropic, ask, askPastDeadline, booksOf, compatible, costOf, counted, gemini, openShop, pairOf, readWords,
   type Protocol, type Shop
 } from '../delivery-shop.ts'
+import { until } from '../../helpers/until.ts'
 
 // Whole answers that no client waits for any more, and what is booked for them.
 
@@ -32,10 +33,6 @@ function held (then: Script): { script: Script, open: () => void } {
 async function abandonedCalls ({ gateway }: Shop): Promise<number> {
   const text = await gateway.app.metrics.text()
   return Number(/^tollgate_abandoned_calls (\d+)$/m.exec(text)?.[1])
-}
-
-async function until (isDone: () => boolean | Promise<boolean>): Promise<void> {
-  while (!await isDone()) await new Promise(resolve => setTimeout(resolve, 10))
 }
 
 async function suspenseOf ({ gateway, database }: Shop): Promise<object[]> {

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type OpenAI from 'openai'
 import t, { type Test } from 'tap'
 import { emptyPrice } from '../../../services/config/catalogue/models.ts'
@@ -8,6 +7,7 @@ import { configFor, providerAt, startGateway, type Gateway } from '../../helpers
 import { made, openShop, post } from '../image-shop.ts'
 import { reply, scripts, startUpstream } from '../../servers/upstream.ts'
 import { clientNames, clients, errorClasses } from '../clients.ts'
+import { until } from '../../helpers/until.ts'
 
 /** $1 and $10 per million tokens. */
 const price = { ...emptyPrice, inputPico: 1_000_000, outputPico: 10_000_000 }
@@ -47,10 +47,6 @@ const posting = { ref: 'other', model: 'chat', usage: {}, estimated: false }
 async function hold ({ app, key }: Gateway, amountNano: number): Promise<Hold> {
   const id = key.split('-')[2] ?? ''
   return await app.ledger.reserve({ id: `other-${Math.random()}`, chain: ['default'], key: id, amountNano })
-}
-
-async function until (isTrue: () => boolean): Promise<void> {
-  while (!isTrue()) await sleep(5)
 }
 
 /** Waits until this many requests wait for held money. */

@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify from 'fastify'
 import t from 'tap'
 import type { Test } from 'tap'
@@ -9,6 +8,7 @@ import { registerAll, withOptions } from '../../../plugins/register-all.ts'
 import { openSqlite } from '../../../services/store/sqlite.ts'
 import { temporaryFolder } from '../../helpers/process.ts'
 import { createBooks, posting, reservation, rowOf } from '../../services/billing/ledger/helper.ts'
+import { until } from '../../helpers/until.ts'
 
 interface Line { msg: string, violation?: object }
 
@@ -69,7 +69,7 @@ t.test('others wait for the requests and streams of a node as long as the config
   t.equal(await shownMs(), 32 * minuteMs)
   app.ledger.allowRequests(62 * minuteMs)
   app.ledger.allowRequests(42 * minuteMs)
-  while (await shownMs() !== 62 * minuteMs) await sleep(1)
+  await until(async () => await shownMs() === 62 * minuteMs)
   t.pass('the next heartbeat shows the longest time')
 })
 

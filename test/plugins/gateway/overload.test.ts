@@ -4,6 +4,7 @@ import { request } from 'undici'
 import { createLoad } from '../../../services/http/load.ts'
 import { configFor, providerAt, startGateway } from '../../helpers/gateway.ts'
 import { reply, scripts, startUpstream } from '../../servers/upstream.ts'
+import { until } from '../../helpers/until.ts'
 
 const adminKey = 'operator-key-of-this-test'
 
@@ -43,7 +44,7 @@ t.test('beyond so many requests the next is turned away, admin and health are no
     t.equal(answer.statusCode, 200)
     await answer.body.dump()
   }
-  while (app.load.counts.requests > 0) await new Promise(resolve => setImmediate(resolve))
+  await until(() => app.load.counts.requests === 0)
   const again = await ask()
   await again.body.dump()
   t.equal(again.statusCode, 200, 'the room is there again')

@@ -3,6 +3,7 @@ import fp from 'fastify-plugin'
 import t from 'tap'
 import usageRollUp from '../../../plugins/gateway/usage-roll-up.ts'
 import { createDatabase } from '../../helpers/engines.ts'
+import { until } from '../../helpers/until.ts'
 
 t.test('entries are rolled up while the gateway runs, and the rest is a metric', async t => {
   const store = await (await createDatabase(t, 'sqlite')).open()
@@ -19,7 +20,7 @@ t.test('entries are rolled up while the gateway runs, and the rest is a metric',
   const rolledUp = async () => (await store.get<{ seq: number }>('select seq from usage_progress'))?.seq
   for (let seq = 1; seq <= 2; seq++) {
     await add()
-    while (await rolledUp() !== seq) await new Promise(resolve => setTimeout(resolve, 5))
+    await until(async () => await rolledUp() === seq)
   }
   t.equal(await waiting(), 0)
   t.same(await store.all('select chain, day, amount from usage_day'), [{ chain: 'a', day: 0, amount: 2 }])

@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { request } from 'undici'
 import { emptyPrice } from '../../../services/config/catalogue/models.ts'
 import { configFor, providerAt, startGateway } from '../../helpers/gateway.ts'
 import { attributesOf, startCollector } from '../../servers/otlp-collector.ts'
 import { refusal, reply, scripts, startUpstream } from '../../servers/upstream.ts'
+import { until } from '../../helpers/until.ts'
 
 t.test('a request is a trace that goes on from its caller, with what the conventions ask for', async t => {
   const collector = await startCollector(t)
@@ -89,7 +89,7 @@ t.test('the span of a request whose client has left has what it was charged', as
   await upstream.nextRequest()
   leaving.abort()
   await t.rejects(answer)
-  while (!/^tollgate_abandoned_calls 1$/m.test(await app.metrics.text())) await sleep(5)
+  await until(async () => /^tollgate_abandoned_calls 1$/m.test(await app.metrics.text()))
   const closed = app.close()
   resolve()
   await closed

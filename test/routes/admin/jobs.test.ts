@@ -3,6 +3,7 @@ import { runAt } from '../../cli/helper.ts'
 import { buildGateway } from '../../helpers/gateway.ts'
 import { createDatabase } from '../../helpers/engines.ts'
 import { adminKey } from './helper.ts'
+import { until } from '../../helpers/until.ts'
 
 t.test('operators list, show and cancel jobs over HTTP and in the CLI', async t => {
   const { url } = await createDatabase(t, 'sqlite')
@@ -20,7 +21,7 @@ t.test('operators list, show and cancel jobs over HTTP and in the CLI', async t 
   t.equal((await ask('a\nsandbox:delay 0')).statusCode, 200)
   t.equal((await ask('b\nsandbox:delay 0\nsandbox:fail moderated')).statusCode, 400)
   const waiting = ask('c\nsandbox:delay 600000')
-  while ((await admin('/jobs?state=queued')).body.data.length === 0) await new Promise(resolve => setTimeout(resolve, 5))
+  await until(async () => (await admin('/jobs?state=queued')).body.data.length > 0)
 
   const { body: list } = await admin('/jobs')
   t.strictSame(list.data.map(({ state }: { state: string }) => state), ['queued', 'failed', 'succeeded'], 'the newest first')

@@ -4,6 +4,7 @@ import Fastify from 'fastify'
 import t from 'tap'
 import live from '../../../routes/admin/live.ts'
 import { GatewayError } from '../../../services/shared/errors.ts'
+import { until } from '../../helpers/until.ts'
 
 t.test('a client that leaves while its right is checked takes no place', async t => {
   const app = Fastify()
@@ -36,10 +37,10 @@ t.test('a client that leaves while its right is checked takes no place', async t
   await once(leaving, 'close')
   const watch = async (): Promise<Response> => await fetch(`http://127.0.0.1:${port}/live`)
   let answer = await watch()
-  for (let tries = 0; answer.status === 503 && tries < 40; tries++) {
-    await new Promise(resolve => { setTimeout(resolve, 5) })
+  await until(async () => {
     answer = await watch()
-  }
+    return answer.status !== 503
+  })
   t.equal(answer.status, 200)
   const other = await watch()
   t.equal(other.status, 503, await other.text())

@@ -4,7 +4,6 @@ import { writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import OpenAI from 'openai'
 import t from 'tap'
@@ -13,6 +12,7 @@ import { videoDefaults } from '../../../services/config/defaults.ts'
 import { configFromEnvironment } from '../../../services/config/environment/environment.ts'
 import { startGateway, type Gateway } from '../../helpers/gateway.ts'
 import { addressOf, spawnGateway, temporaryFolder, type GatewayProcess } from '../../helpers/process.ts'
+import { until } from '../../helpers/until.ts'
 
 const run = promisify(execFile)
 const heartbeatEveryMs = 40
@@ -70,7 +70,7 @@ t.test('when its time is over, nothing that it has sent looks like a whole answe
   const [old, plain] = [await hold(gateway, '1.0', 'old\nsandbox:delay 60000'), await hold(gateway, '1.1', 'plain\nsandbox:delay 60000')]
   await Promise.all([old.begun, plain.begun])
   const early = await Promise.all((['1.0', '1.1'] as const).map(version => hold(silent, version, 'early\nsandbox:delay 60000')))
-  while (silent.app.videos.longPolls < 2) await sleep(1)
+  await until(() => silent.app.videos.longPolls >= 2)
   await Promise.all([gateway.app.close(), silent.app.close()])
   const { head, body } = await old.read
   t.equal(body.length, lengthIn(head))

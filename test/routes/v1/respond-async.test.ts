@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { checkLedger } from '../../../services/billing/ledger/check/check-books.ts'
 import { prefersAsync } from '../../../services/requests/request-headers.ts'
 import type { Gateway } from '../../helpers/gateway.ts'
 import { create, ended, json, send, startVideoGateway } from './video-client.ts'
+import { until } from '../../helpers/until.ts'
 
 const chatFor = (content: string) => ({
   model: 'sandbox-video', messages: [{ role: 'user', content }], video: { seconds: 2, size: '64x36' }
@@ -64,10 +64,10 @@ t.test('a body joins what a client has left, whichever surface asks for it', asy
   const left = fetch(`${gateway.url}/chat/completions`, {
     method: 'POST', headers: gateway.headers, body: JSON.stringify(chatFor(prompt)), signal: abort.signal
   })
-  while ((await gateway.app.store.all('select id from waiter')).length === 0) await sleep(5)
+  await until(async () => (await gateway.app.store.all('select id from waiter')).length > 0)
   abort.abort()
   await t.rejects(left)
-  while ((await gateway.app.store.all('select id from waiter')).length > 0) await sleep(5)
+  await until(async () => (await gateway.app.store.all('select id from waiter')).length === 0)
   const joined = await create(gateway, { prompt })
   t.match(await gateway.app.store.all('select id from job'), [{ id: joined.body.id }])
   const held = await ask(gateway, prompt)
@@ -91,7 +91,7 @@ t.test('a job whose id was told outlives its client and the rule for abandoned o
   const held = fetch(`${gateway.url}/chat/completions`, {
     method: 'POST', headers: gateway.headers, body: JSON.stringify(chatFor(`left ${content}`)), signal: abort.signal
   })
-  while ((await store.all('select id from waiter')).length === 0) await sleep(5)
+  await until(async () => (await store.all('select id from waiter')).length > 0)
   abort.abort()
   await t.rejects(held)
   // The connection of each closes with its answer.

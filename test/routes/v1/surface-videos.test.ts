@@ -1,6 +1,5 @@
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
@@ -8,6 +7,7 @@ import { checkLedger } from '../../../services/billing/ledger/check/check-books.
 import type { VideoSettings } from '../../../services/config/catalogue/types.ts'
 import type { Gateway } from '../../helpers/gateway.ts'
 import { create, json, send, startVideoGateway } from './video-client.ts'
+import { until } from '../../helpers/until.ts'
 
 const soon = 'a ball\nsandbox:delay 0'
 const model = 'sandbox-video'
@@ -124,10 +124,10 @@ t.test('what a client has left through one surface is joined through another', a
   const prompt = 'a ball\nsandbox:delay 900'
   const abort = new AbortController()
   const left = openai.responses.create({ model, input: prompt }, { signal: abort.signal })
-  while ((await store.all('select id from waiter')).length === 0) await sleep(5)
+  await until(async () => (await store.all('select id from waiter')).length > 0)
   abort.abort()
   await t.rejects(left)
-  while ((await store.all('select id from waiter')).length > 0) await sleep(5)
+  await until(async () => (await store.all('select id from waiter')).length === 0)
   const messages = [{ role: 'user' as const, content: prompt }]
   const message = await anthropic.messages.create({ model, max_tokens: 9, messages })
   t.equal(message.stop_reason, 'end_turn')
@@ -154,6 +154,6 @@ t.test('a video that was started is found by its id, and not joined', async t =>
   const response = await openai.responses.create({ model, input: soon })
   t.match(response.output_text, /\.mp4/)
   t.notMatch(response.output_text, id)
-  while ((await openai.videos.retrieve(id)).status !== 'completed') await sleep(5)
+  await until(async () => (await openai.videos.retrieve(id)).status === 'completed')
   await checkBooks(t, gateway, 2)
 })

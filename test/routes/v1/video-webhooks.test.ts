@@ -1,11 +1,11 @@
 import { text } from 'node:stream/consumers'
-import { setTimeout as sleep } from 'node:timers/promises'
 import OpenAI from 'openai'
 import t, { type Test } from 'tap'
 import { Webhook as Judge } from 'standardwebhooks'
 import type { Gateway } from '../../helpers/gateway.ts'
 import { startPlainSite } from '../../services/media/web.ts'
 import { create, createByForm, ended, json, send, startVideoGateway } from './video-client.ts'
+import { until } from '../../helpers/until.ts'
 
 const adminKey = 'operator-key-of-this-test'
 const now = 'a ball\nsandbox:delay 0'
@@ -67,7 +67,7 @@ t.test('an operator sees the state of webhooks, without the secrets in their URL
   const { body: { id } } = await create(gateway, { prompt: 'a\nsandbox:delay 400', webhook_url: `${origin}/hook?token=abc` })
   const shown = async () => (await admin(gateway, `/jobs/${id}`)).body.webhooks
   t.match(await shown(), [{ url: `${origin}/…`, state: 'waiting', type: null, attempts: 0, next_attempt_at: null }])
-  while ((await shown())[0].state !== 'delivered') await sleep(5)
+  await until(async () => (await shown())[0].state === 'delivered')
   t.match(await shown(), [{ type: 'video.completed', attempts: 1, delivered_at: String, error: null }])
   await store.run("update webhook set delivered_at = null, last_error = 'HTTP 500', next_attempt_at = now_ms() + 99999, attempts = 2")
   t.match((await admin(gateway, '/jobs')).body.data[0].webhooks, [{ state: 'due', attempts: 2, error: 'HTTP 500', next_attempt_at: String }])

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { request } from 'undici'
 import { checkLedger } from '../../../services/billing/ledger/check/check-books.ts'
 import type { Gateway } from '../../helpers/gateway.ts'
 import { create, ended, send, startVideoGateway } from './video-client.ts'
+import { until } from '../../helpers/until.ts'
 
 const now = 'a ball\nsandbox:delay 0'
 
@@ -73,7 +73,7 @@ t.test('the content is the file, whole or a range of it', async t => {
     const refused = await content(gateway, id, {}, `?variant=${variant}`)
     t.match([refused.status, refused.body().error.param], [400, 'variant'])
   }
-  while ((await gateway.app.store.get<{ n: number }>('select delivered as n from job'))?.n !== 1) await sleep(5)
+  await until(async () => (await gateway.app.store.get<{ n: number }>('select delivered as n from job'))?.n === 1)
   await gateway.app.store.run('update media set expires_at = 1')
   const expired = await content(gateway, id)
   t.match([expired.status, expired.body().error.code], [410, 'video_expired'])
@@ -180,7 +180,7 @@ t.test('a running video that is deleted ends as one that no client waits for', a
   t.match(await app.ledger.balance('default'), { heldNano: 0, spentNano: 0 }, 'the provider had not begun')
 
   const running = await create(gateway, { prompt: 'b\nsandbox:delay 400' })
-  while ((await send(gateway, `/videos/${running.body.id}`, {}, 'GET')).body.status !== 'in_progress') await sleep(5)
+  await until(async () => (await send(gateway, `/videos/${running.body.id}`, {}, 'GET')).body.status === 'in_progress')
   t.equal((await send(gateway, `/videos/${running.body.id}`, {}, 'DELETE')).status, 200)
   await gateway.line(({ msg, job, state }) => msg === 'a job has ended' && job === running.body.id && state === 'succeeded')
   await app.ledger.flush()

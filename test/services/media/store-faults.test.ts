@@ -17,6 +17,7 @@ import { startFaultyS3, type S3Mood } from './faulty-s3.ts'
 import { createWorld, hourMs } from './helper.ts'
 import { credentials } from './s3-server.ts'
 import { inPieces, mp4Of, pngOf } from './samples.ts'
+import { until } from '../../helpers/until.ts'
 
 const video = { kind: 'video', account: 'a' } as const
 const limits = { idleMs: 400, totalMs: 1_500 }
@@ -84,9 +85,9 @@ t.test('an upload ends when its signal does, and when the store closes', async t
     const ending = new AbortController()
     const received = await media.receive(bytes, video)
     const failed = t.rejects(received.store(ending.signal), MediaUnavailable, how)
-    while (s3.received < bytes.length) await new Promise(setImmediate)
+    await until(() => s3.received >= bytes.length)
     t.ok(await msOf(Promise.all([how === 'signal' ? ending.abort() : blobs.close(), failed])) < boundMs)
-    while (s3.open > 0) await new Promise(setImmediate)
+    await until(() => s3.open === 0)
     await received.discard()
   }
 })
@@ -101,7 +102,7 @@ t.test('reads, deletes and lists of a silent bucket end', async t => {
   const collected = t.rejects(deleteOrphanBlobs({ store, blobs }), MediaUnavailable)
   await blobs.close()
   await collected
-  while (s3.open > 0) await new Promise(setImmediate)
+  await until(() => s3.open === 0)
 })
 
 t.test('a download that stops half way fails; a slow reader has all the time', async t => {
@@ -116,10 +117,10 @@ t.test('a download that stops half way fails; a slow reader has all the time', a
   }
   t.ok(await msOf(t.rejects(work(), MediaUnavailable)) >= limits.idleMs * 2)
   t.equal(read, 500_000)
-  while (s3.open > 0) await new Promise(setImmediate)
+  await until(() => s3.open === 0)
   const left = Readable.from(await blobs.read('00/a.mp4'))
   left.destroy()
-  while (s3.open > 0) await new Promise(setImmediate)
+  await until(() => s3.open === 0)
 })
 
 /** Replaces an operation of `node:fs/promises`, as the disk store imports it, while a test runs. */
@@ -201,7 +202,7 @@ t.test('a disk that hangs ends no later than its limit, its signal or the close 
   await closed
   hang.reject(new Error('the disk is back'))
   restore()
-  while (hungOperations() > 0) await new Promise(setImmediate)
+  await until(() => hungOperations() === 0)
 })
 
 t.test('a file that the disk opens too late is closed, and a new one removed', async t => {
@@ -229,14 +230,14 @@ t.test('a file that the disk opens too late is closed, and a new one removed', a
     t.rejects(media.put(pngOf(2, 2), { ...video, kind: 'image', signal: leaving.signal }), MediaUnavailable),
     t.rejects(blobs.read(key), MediaUnavailable)
   ]
-  while (opened.length < 2) await new Promise(setImmediate)
+  await until(() => opened.length >= 2)
   leaving.abort()
   await blobs.close()
   await Promise.all(refused)
   restore()
   disk.resolve()
-  while (closed.length < 2) await new Promise(setImmediate)
+  await until(() => closed.length >= 2)
   t.same(closed.toSorted(), opened.toSorted())
-  while ((await files()).length > given.kept.length) await new Promise(setImmediate)
+  await until(async () => (await files()).length <= given.kept.length)
   t.same(await files(), given.kept)
 })

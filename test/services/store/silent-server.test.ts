@@ -5,6 +5,7 @@ import type { Test } from 'tap'
 import { openPostgres } from '../../../services/store/postgres.ts'
 import { createDatabase } from '../../helpers/engines.ts'
 import { assertBooks, createBooks, createLog, posting, reservation, rowOf, startLedger } from '../billing/ledger/helper.ts'
+import { until } from '../../helpers/until.ts'
 
 const usd = 1_000_000_000
 
@@ -65,7 +66,7 @@ t.test('a commit whose answer is lost on the way is repeated, and books nothing 
   relay.swallowAnswer('a/model')
   const written = Promise.all(holds.map(hold => hold.settle(posting(600))))
   await relay.swallowed
-  while ((await rowOf(direct))?.spent !== 1_200) await new Promise(setImmediate)
+  await until(async () => (await rowOf(direct))?.spent === 1_200)
   t.equal(ledger.unflushedCount, 2, 'it is committed, but this node does not know')
   await written
   await ledger.close()

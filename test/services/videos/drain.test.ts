@@ -1,7 +1,8 @@
 import t from 'tap'
 import { createDatabase, forEachEngine } from '../../helpers/engines.ts'
 import { createProvider } from './provider.ts'
-import { checkBooks, createMedia, jobsIn, openAccount, startStudio, until } from './studio.ts'
+import { checkBooks, createMedia, jobsIn, openAccount, startStudio } from './studio.ts'
+import { until } from '../../helpers/until.ts'
 
 forEachEngine(t, 'a draining node leaves its jobs to another one, and answers the clients that it holds', async (t, { open }) => {
   const [one, other] = [await open(), await open()]

@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { createDatabase, forEachEngine } from '../../helpers/engines.ts'
 import { createProvider, moderated } from './provider.ts'
-import { checkBooks, createMedia, jobsIn, openAccount, startStudio, until } from './studio.ts'
+import { checkBooks, createMedia, jobsIn, openAccount, startStudio } from './studio.ts'
+import { until } from '../../helpers/until.ts'
 
 const message = (content: string) => ({ messages: [{ role: 'user' as const, content }] })
 

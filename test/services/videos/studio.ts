@@ -248,15 +248,6 @@ export async function jobsIn (store: Store): Promise<Job[]> {
   return (await store.all<JobRow>(`select ${columns} from job order by created_at, id`)).map(toJob)
 }
 
-/** Waits until a condition holds. */
-export async function until (condition: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 60_000
-  while (!await condition()) {
-    if (performance.now() > deadline) throw new Error(`It never came true: ${condition}`)
-    await new Promise(resolve => setTimeout(resolve, 5))
-  }
-}
-
 /** What must be true of the books and the jobs after everything. */
 export async function checkBooks (t: Test, store: Store): Promise<void> {
   t.strictSame(await checkLedger(store), [])

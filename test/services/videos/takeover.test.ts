@@ -5,7 +5,8 @@ import { createDatabase, forEachEngine } from '../../helpers/engines.ts'
 import { createClientPresence } from '../../../services/requests/joins/client-presence.ts'
 import { createJobRows } from '../../../services/videos/rows.ts'
 import { createProvider } from './provider.ts'
-import { checkBooks, createMedia, jobsIn, openAccount, startStudio, until } from './studio.ts'
+import { checkBooks, createMedia, jobsIn, openAccount, startStudio } from './studio.ts'
+import { until } from '../../helpers/until.ts'
 
 forEachEngine(t, 'a node that stops hands its jobs over, and its clients find them at another one', async (t, { open }) => {
   const [one, other] = [await open(), await open()]

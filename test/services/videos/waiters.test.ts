@@ -1,7 +1,8 @@
 import t from 'tap'
 import { forEachEngine } from '../../helpers/engines.ts'
 import { createProvider } from './provider.ts'
-import { checkBooks, createMedia, jobsIn, openAccount, startStudio, until } from './studio.ts'
+import { checkBooks, createMedia, jobsIn, openAccount, startStudio } from './studio.ts'
+import { until } from '../../helpers/until.ts'
 
 const retry = { 'x-stainless-retry-count': '1' }
 

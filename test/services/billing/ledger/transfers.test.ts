@@ -9,6 +9,7 @@ import type { Store } from '../../../../services/store/store.ts'
 import { forEachEngine } from '../../../helpers/engines.ts'
 import type { Database } from '../../../helpers/engines.ts'
 import { assertBooks, createBooks, rowOf, spend, startLedger } from './helper.ts'
+import { until } from '../../../helpers/until.ts'
 
 const lacking = { name: 'GatewayError', status: 400, code: 'insufficient_credits' }
 const refusal = (status: number, more = {}) => ({ name: 'GatewayError', status, ...more })
@@ -139,7 +140,7 @@ forEachEngine(t, 'nearly all, and then all that is free can be taken while reque
   const ledgers = nodes.map(each => startLedger(t, each).ledger)
   const traffic = ledgers.flatMap((ledger, node) =>
     Array.from({ length: 8 }, (_, index) => startTraffic(ledger, `${node}-${index}`)))
-  while (traffic.some(({ counts }) => counts.served < 20)) await sleep(10)
+  await until(() => traffic.every(({ counts }) => counts.served >= 20))
 
   const spare = await store.get<{ nano: number }>(
     "select cast(sum(spare) as bigint) as nano from hold where kind = 'node' and state = 0")

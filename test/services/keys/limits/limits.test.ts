@@ -8,6 +8,7 @@ import { StoreUnavailable } from '../../../../services/store/store.ts'
 import type { Store } from '../../../../services/store/store.ts'
 import { createDatabase, forEachEngine } from '../../../helpers/engines.ts'
 import { runningMs } from '../../../helpers/running-time.ts'
+import { until } from '../../../helpers/until.ts'
 
 /** A node on a store, with the test's clock; maintenance runs every 5 ms. */
 function node (t: Test, store: Store, name: string, time: { ms: number }) {
@@ -30,10 +31,6 @@ async function outcome (admitted: () => Admission | Promise<Admission>): Promise
 }
 
 const isAdmitted = (one: Admission | GatewayError): one is Admission => 'end' in one
-
-const until = async (holds: () => Promise<boolean>) => {
-  while (!await holds()) await new Promise(resolve => setTimeout(resolve, 5))
-}
 
 forEachEngine(t, 'two nodes together admit exactly the limit, in any order of requests', async (t, database) => {
   const time = { ms: 600_000 }

@@ -15,6 +15,7 @@ import { relayStream } from '../../../../services/providers/openai/stream.ts'
 import { rejection } from '../../../helpers/thrown.ts'
 import { keepOpen } from '../../../helpers/keep-open.ts'
 import { generous } from '../../../helpers/timeouts.ts'
+import { until } from '../../../helpers/until.ts'
 
 const timeouts = generous
 
@@ -80,7 +81,7 @@ async function write (response: ServerResponse, part: string | Buffer): Promise<
 
 /** Resolves when the upstream's connection is free again. */
 async function settled (deadlines: Deadlines): Promise<void> {
-  while (deadlines.size > 0) await nextTurn()
+  await until(() => deadlines.size === 0)
   await nextTurn()
 }
 

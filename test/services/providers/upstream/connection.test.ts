@@ -11,6 +11,7 @@ import type {
 } from '../../../../services/providers/upstream/response.ts'
 import { rejection } from '../../../helpers/thrown.ts'
 import { generous } from '../../../helpers/timeouts.ts'
+import { until } from '../../../helpers/until.ts'
 
 const maxBytes = 64 * 1024 * 1024
 
@@ -241,7 +242,7 @@ t.test('a request that is aborted while all connections are busy was not sent', 
   const answers = busy.map(({ signal }) => rejection(get(signal)))
   const waiting = new AbortController()
   const waited = rejection(get(waiting.signal))
-  while (received.length < 4) await nextTurn()
+  await until(() => received.length >= 4)
   waiting.abort()
   t.match(await waited, { kind: 'aborted', sent: 'no' })
   for (const one of busy) one.abort()
@@ -306,7 +307,7 @@ t.test('after finish a little more may come, a flood or a long wait ends the con
   little.finish()
   const ending = await rest.promise
   ending.end('\n')
-  while (deadlines.size > 0) await nextTurn()
+  await until(() => deadlines.size === 0)
   await nextTurn()
   answer = (_, response) => { response.end('next') }
   t.equal((await (await get()).read(100)).toString(), 'next')

@@ -21,6 +21,7 @@ import { createNetwork } from '../../billing/ledger/simulation.ts'
 import { createClientPresence } from '../../../../services/requests/joins/client-presence.ts'
 import { sampleJob } from '../jobs.ts'
 import { createMedia } from '../studio.ts'
+import { until } from '../../../helpers/until.ts'
 
 /** A stored job whose money is held, at 100 nano-USD per second for at most 4 seconds. */
 async function createTest (
@@ -208,7 +209,7 @@ forEachEngine(t, 'an end whose answer was lost is repeated without effect', asyn
   const { end, entries, connection, store, log } = await createTest(t, open)
   connection.weather = 'answer lost'
   const ended = end(success(3))
-  while (log.lines.length === 0) await new Promise(setImmediate)
+  await until(() => log.lines.length > 0)
   t.match(await rowOf(store), { spent: 300 }, 'it had come through')
   connection.weather = 'well'
   t.match(await ended, { ended: { state: 'succeeded' } })

@@ -7,7 +7,8 @@ import { html, reply, reset, stall, type Script } from '../../../servers/videos/
 import { connect } from '../../providers/video-jobs/helper.ts'
 import { busy, createProvider, lost } from '../provider.ts'
 import type { Store } from '../../../../services/store/store.ts'
-import { checkBooks, jobsIn, openAccount, startStudio, until, type Studio, type StudioOptions } from '../studio.ts'
+import { checkBooks, jobsIn, openAccount, startStudio, type Studio, type StudioOptions } from '../studio.ts'
+import { until } from '../../../helpers/until.ts'
 
 const maxSubmits = 5
 const apis: Record<string, FakeVideoApi> = { kling, replicate }

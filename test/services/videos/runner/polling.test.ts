@@ -1,7 +1,8 @@
 import t from 'tap'
 import { createDatabase } from '../../../helpers/engines.ts'
 import { busy, createProvider } from '../provider.ts'
-import { addKey, openAccount, startStudio, until, type StudioOptions } from '../studio.ts'
+import { addKey, openAccount, startStudio, type StudioOptions } from '../studio.ts'
+import { until } from '../../../helpers/until.ts'
 
 async function start (t: Parameters<typeof startStudio>[0], settings: NonNullable<StudioOptions['settings']>) {
   const store = await (await createDatabase(t, 'sqlite')).open()

@@ -1,7 +1,8 @@
 import t from 'tap'
 import { createDatabase, forEachEngine } from '../../../helpers/engines.ts'
 import { busy, createProvider, fileOf, lost, moderated, twoSeconds, unreachable } from '../provider.ts'
-import { checkBooks, createMedia, jobsIn, openAccount, startStudio, until } from '../studio.ts'
+import { checkBooks, createMedia, jobsIn, openAccount, startStudio } from '../studio.ts'
+import { until } from '../../../helpers/until.ts'
 
 forEachEngine(t, 'a video is ordered once, copied, charged by its seconds and delivered', async (t, { open }) => {
   const store = await open()

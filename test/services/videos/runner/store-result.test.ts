@@ -11,8 +11,9 @@ import { startFaultyS3 } from '../../media/faulty-s3.ts'
 import { credentials } from '../../media/s3-server.ts'
 import { internetOf, startSite } from '../../media/web.ts'
 import { createProvider, fileOf, twoSeconds, unreachable } from '../provider.ts'
-import { checkBooks, createMedia, jobsIn, openAccount, startStudio, until, type Answer } from '../studio.ts'
+import { checkBooks, createMedia, jobsIn, openAccount, startStudio, type Answer } from '../studio.ts'
 import { runningMs } from '../../../helpers/running-time.ts'
+import { until } from '../../../helpers/until.ts'
 
 type Options = Parameters<typeof startStudio>[2]
 

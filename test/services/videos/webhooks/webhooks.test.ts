@@ -16,6 +16,7 @@ import { createBooks } from '../../billing/ledger/helper.ts'
 import { internetOf, startPlainSite, startSite, type Site } from '../../media/web.ts'
 import { sampleJob } from '../jobs.ts'
 import { secretBox } from '../../../helpers/secret-box.ts'
+import { until } from '../../../helpers/until.ts'
 
 const log = { info () {}, warn () {}, error () {} }
 const network = internetOf({ 'cdn.example': ['127.0.0.1'], 'other.example': ['127.0.0.1'], 'private.example': ['10.0.0.1'] })
@@ -60,10 +61,6 @@ async function startReceiver (t: Test, statuses: number[], start: typeof startSi
     response.writeHead(statuses.shift() ?? 204, { location: 'https://cdn.example/' }).end()
   })
   return { received, url: `https://cdn.example:${site.port}/hook` }
-}
-
-async function until (isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  while (!await isTrue()) await new Promise(resolve => setTimeout(resolve, 5))
 }
 
 forEachEngine(t, 'the end of a job is told once, by one of many nodes, with its signature', async (t, { open }) => {

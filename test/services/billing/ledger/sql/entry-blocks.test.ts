@@ -7,6 +7,7 @@ import type { Store } from '../../../../../services/store/store.ts'
 import { createDatabase, forEachEngine } from '../../../../helpers/engines.ts'
 import { openAdministration } from '../../../operations/admin/helper.ts'
 import { createRandom } from '../random.ts'
+import { until } from '../../../../helpers/until.ts'
 
 /** Books entries of 1 nano-USD, one after the other at the times given. */
 async function book (store: Store, times: readonly number[]): Promise<void> {
@@ -80,6 +81,6 @@ t.test('a ledger records blocks periodically', async t => {
   const ledger = createLedger({ store, options: { heartbeatMs: 10 } })
   t.teardown(() => ledger.close())
   const isNoted = async () => await store.get('select first from entry_block') !== undefined
-  while (!await isNoted()) await new Promise(resolve => setTimeout(resolve, 5))
+  await until(isNoted)
   t.match(await store.all('select first, last from entry_block'), [{ first: 1, last: 4_096 }])
 })
