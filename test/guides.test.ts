@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { request } from 'undici'
@@ -6,21 +7,23 @@ import { parseConfig } from '../services/config/read/parse.ts'
 import { findLangChain, langChainFolder } from './contract/langchain.ts'
 import { blocksOf, documents, root, runExample } from './helpers/documents.ts'
 import { startGateway } from './helpers/gateway.ts'
-import { addressOf, spawnGateway } from './helpers/process.ts'
+import { addressOf, spawnGateway, temporaryFolder } from './helpers/process.ts'
 import { findPython } from './helpers/python.ts'
 import { startUpstream } from './servers/upstream.ts'
 
 // Runs the examples of docs/guides against a gateway with the sandbox.
 
-const gateway = await spawnGateway(t)
+const folder = await temporaryFolder(t)
+writeFileSync(join(folder, 'gateway.yaml'), 'providers: [{ id: sandbox, protocol: sandbox, video_ms: 200 }]')
+const gateway = await spawnGateway(t, {}, { folder })
 const { url, key } = await addressOf(gateway)
 const guide = (name: string): string => `docs/guides/${name}.md`
 
 /** Whether a block is one request to the API that a key of a user may make. */
 const isRequest = (block: string): boolean => block.startsWith('curl ') && !/…|\/admin\//.test(block)
 
-async function runScript (script: string, folder = root): Promise<string> {
-  return await runExample(key, folder, process.execPath, '--input-type=module', '--eval', script)
+async function runScript (script: string, cwd = root): Promise<string> {
+  return await runExample(key, cwd, process.execPath, '--input-type=module', '--eval', script)
 }
 
 t.test('the examples for OpenAI\'s SDK in JavaScript work unchanged', async t => {
@@ -48,7 +51,7 @@ t.test('every command with curl works unchanged', async t => {
   for (const document of documents) {
     for (const block of blocksOf(document, 'sh', url).filter(isRequest)) {
       const command = block.replace('curl ', 'curl --silent --show-error --fail-with-body ')
-      const body = await runExample(key, gateway.folder, 'sh', '-c', command)
+      const body = await runExample(key, folder, 'sh', '-c', command)
       t.notMatch(JSON.parse(body || '{}').error, { message: /./ }, block)
       count++
     }
@@ -60,7 +63,7 @@ t.test('the commands for a team work unchanged', async t => {
   const [commands = ''] = blocksOf(guide('team'), 'sh')
   const [shared = ''] = blocksOf(guide('open-webui'), 'sh').filter(block => block.startsWith('npx tollgate'))
   const lines = (commands + shared).replaceAll('npx tollgate', join(root, 'bin/tollgate.js'))
-  const stdout = await runExample(key, gateway.folder, 'sh', '-ec', lines)
+  const stdout = await runExample(key, folder, 'sh', '-ec', lines)
   t.equal(stdout.match(/sk-tg-/g)?.length, 2)
 })
 

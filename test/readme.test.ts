@@ -36,10 +36,10 @@ t.test('the examples of the README and of the first steps work unchanged', async
   const [stream = ''] = blocksOf('docs/start.md', 'js', url)
   const run = async (script: string) => await runExample(key, root, process.execPath, '--input-type=module', '--eval', script)
   const file = join(gateway.folder, 'lighthouse.png')
-  await run(image.replace('lighthouse.png', file))
+  const printed = await Promise.all([image.replace('lighthouse.png', file), video, stream].map(run))
+  t.match(printed[1], /The video: http\S+\.mp4/)
+  t.match(printed[2], /gateway/)
   t.match(readFileSync(file).subarray(1, 4).toString(), 'PNG')
-  t.match(await run(video), /The video: http\S+\.mp4/)
-  t.match(await run(stream), /gateway/)
 })
 
 t.test('the commands for keys and money work unchanged', async t => {
@@ -129,6 +129,13 @@ function anchorsOf (document: string): string[] {
     .map(([, heading = '']) => heading.toLowerCase().replace(/[^\p{L}\d\s_-]/gu, '').replaceAll(' ', '-'))
 }
 
+t.test('every variable that the documents name is a setting', async t => {
+  // The key of a client, and names that examples choose for secrets in gateway.yaml.
+  const others = ['TOLLGATE_KEY', 'TOLLGATE_OIDC_SECRET', 'TOLLGATE_WEBHOOK_SECRET']
+  const names = documents.flatMap(document => textOf(document).match(/\bTOLLGATE_[A-Z_]+\b/g) ?? [])
+  t.same([...new Set(names)].filter(name => !(name in variables) && !others.includes(name)), [])
+})
+
 t.test('the index names every document', async t => {
   const index = textOf('docs/README.md')
   for (const document of documents.filter(name => !name.endsWith('README.md'))) {
@@ -143,6 +150,9 @@ t.test('every file and heading that the documents link to or name exists', async
       const target = file === '' ? document : join(dirname(document), file)
       t.ok(existsSync(join(root, target)), `${document}: ${file}`)
       if (anchor !== undefined) t.ok(anchorsOf(target).includes(anchor), `${document}: ${file}#${anchor}`)
+    }
+    for (const [file] of text.matchAll(/(?<=[ `])(?:bench|bin|test|tools)\/[\w./-]+\.[jt]s\b/g)) {
+      t.ok(existsSync(join(root, file)), `${document}: ${file}`)
     }
     // Paths of modules are relative to the root or to services/.
     for (const [, file = ''] of text.matchAll(/`([\w/-]+\/[\w-]+\.ts)`/g)) {
