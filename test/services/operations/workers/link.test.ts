@@ -21,15 +21,21 @@ t.test('each end calls the other, also during a call', async t => {
   t.same(await Promise.all([parent.call('count'), worker.call('sum'), parent.call('count')]), [7, 8, 7])
 })
 
-t.test('a failure, an unknown question and silence reject', async t => {
+t.test('a failure, an unknown call and a closed channel reject', async t => {
   const [one, two] = channelPair()
-  const parent = createLink(one, { timeoutMs: 20 })
-  createLink(two, { handlers: { broken: () => { throw new Error('It is broken.') }, silent: () => new Promise(() => {}) } })
+  const parent = createLink(one, {})
+  createLink(two, { handlers: { broken: () => { throw new Error('It is broken.') } } })
   await t.rejects(parent.call('broken'), { message: 'It is broken.' })
   await t.rejects(parent.call('other'), { message: 'Unknown call: other' })
-  await t.rejects(parent.call('silent'), { message: 'No response to silent within 20 ms' })
   one.connected = false
   await t.rejects(parent.call('broken'), { message: /No response/ })
+})
+
+t.test('silence rejects', async t => {
+  const [one, two] = channelPair()
+  const parent = createLink(one, { timeoutMs: 20 })
+  createLink(two, { handlers: { silent: () => new Promise(() => {}) } })
+  await t.rejects(parent.call('silent'), { message: 'No response to silent within 20 ms' })
 })
 
 t.test('notes arrive in order', async t => {
