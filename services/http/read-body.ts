@@ -31,7 +31,7 @@ const decoders: ReadonlyMap<string, () => Decoder> = new Map<string, () => Decod
 ])
 
 /** The supported content codings, as in `accept-encoding`. */
-export const acceptedCodings = 'gzip, br, zstd'
+const acceptedCodings = 'gzip, br, zstd'
 
 /**
  * Above `freeBytes`, a decoded body may have at most `factor` times the compressed bytes read so far.
@@ -135,7 +135,7 @@ const toGatewayError = (error: unknown): GatewayError =>
   error instanceof GatewayError ? error : GatewayError.internal(error)
 
 /** 413: the body has more bytes than its route accepts. */
-export function bodyTooLarge (): GatewayError {
+function bodyTooLarge (): GatewayError {
   return new GatewayError(413, 'invalid_request_error', 'The request body is larger than this gateway accepts.',
     { code: 'request_too_large' })
 }

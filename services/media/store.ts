@@ -17,7 +17,7 @@ export interface SignedMediaStore extends MediaStore {
 }
 
 /** Default size limits in bytes. */
-export const maxBytesByKind: Readonly<Record<PutMediaOptions['kind'], number>> = {
+const maxBytesByKind: Readonly<Record<PutMediaOptions['kind'], number>> = {
   image: 64 * 1024 ** 2,
   video: 4 * 1024 ** 3
 }

@@ -50,7 +50,7 @@ function collect (found: ExtraField[], path: readonly string[], value: unknown):
 }
 
 /** Whether a field is a setting of a model's reasoning, such as `reasoning.max_tokens`. */
-export function isAboutThoughts ({ path }: ExtraField): boolean {
+function isAboutThoughts ({ path }: ExtraField): boolean {
   return path.length > 1 && thoughtContainers.has(foldName(path.at(-2) ?? ''))
 }
 

@@ -14,7 +14,7 @@ const names: readonly (readonly [RegExp, string])[] = [
 ]
 
 /** The name that the client knows for a field of chat. */
-export function responseParam (param: string): string {
+function responseParam (param: string): string {
   const found = names.find(([pattern]) => pattern.test(param))
   return found === undefined ? param : param.replace(found[0], found[1])
 }

@@ -31,7 +31,7 @@ export interface TextAnalysis {
 /** Signals are clamped to this many standard deviations. */
 const maxDeviations = 2.5
 /** Scale of the standardized signals. */
-export const signalScale = 0.3
+const signalScale = 0.3
 /** The median and the 90th percentile of the distance of held-out texts to the typical ones. */
 const near = 1.1
 const far = 1.5

@@ -61,7 +61,7 @@ function learnedChance (
 }
 
 /** Log-odds of a good answer from the domains of a text alone. */
-export function domainLevel ({ domains }: TextAnalysis, { levels }: ModelProfile): number {
+function domainLevel ({ domains }: TextAnalysis, { levels }: ModelProfile): number {
   let level = 0
   for (let domain = 0; domain < domains.length; domain++) {
     level += (domains[domain] as number) * (levels[domain] as number)

@@ -1,7 +1,7 @@
 import type { ChatMessage } from '../../../schemas/openai/chat-messages.ts'
 
 /** The characters of a text that are read: the beginning, and the end, where the question often is. */
-export const maxPromptChars = { head: 4000, tail: 2000 }
+const maxPromptChars = { head: 4000, tail: 2000 }
 /** A last message shorter than this is read together with the one before it. */
 const shortChars = 160
 const maxPreviousChars = 1500

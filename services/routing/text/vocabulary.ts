@@ -48,7 +48,7 @@ const hashes = new Int32Array(tableSize)
 const categoryBits = new Int32Array(tableSize)
 
 /** FNV-1a over the character codes of a lower-case word; the reader computes the same incrementally. */
-export function hashWord (word: string): number {
+function hashWord (word: string): number {
   let hash = fnvOffset
   for (let at = 0; at < word.length; at++) hash = Math.imul(hash ^ word.charCodeAt(at), fnvPrime)
   return hash

@@ -135,7 +135,7 @@ export function failedEnd (error: UpstreamError, mayBeCharged = false): End {
   return { state: 'failed', failure: { ...failure, code }, mayBeCharged }
 }
 
-export function failureFrom ({ status, type, code, param, message }: GatewayError): JobFailure {
+function failureFrom ({ status, type, code, param, message }: GatewayError): JobFailure {
   return { status, type, code, param, message }
 }
 
