@@ -1,6 +1,7 @@
 import { InvalidArgumentError, type Command } from 'commander'
-import { isTagName, type UsageDimension } from '../services/operations/reports/dimensions.ts'
+import { isTagName } from '../services/operations/reports/dimensions.ts'
 import { readIsoTime } from '../services/shared/iso-time.ts'
+import { maxLimit } from '../services/shared/limits.ts'
 import { nanoFromUsd } from '../services/shared/money.ts'
 import { maxPageSize } from '../services/operations/admin/page.ts'
 import { toDimensions } from '../services/operations/admin/usage.ts'
@@ -27,9 +28,10 @@ export function parseAmountOrAll (text: string): number | 'all' {
   return text === 'all' ? text : parseAmount(text)
 }
 
-/** Parses an ISO 8601 date or time to milliseconds since 1970. */
-export function parseTime (text: string): number {
-  return parsed(() => readIsoTime(text))
+/** Checks an ISO 8601 date or time. */
+export function parseTime (text: string): string {
+  parsed(() => readIsoTime(text))
+  return text
 }
 
 /** Parses a duration such as `24h`, `30m`, `7d` or `0` to whole seconds. */
@@ -41,22 +43,28 @@ export function parseDuration (text: string): number {
 
 const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 }
 
-/** Parses the dimensions of a usage report, e.g. `key,day`. */
-export function parseUsageDimensions (text: string): UsageDimension[] {
-  return parsed(() => toDimensions(text))
+/** Checks the dimensions of a usage report, e.g. `key,day`. */
+export function parseUsageDimensions (text: string): string {
+  parsed(() => toDimensions(text))
+  return text
 }
 
-/** Parses a status such as `429`, or a class of them such as `5xx`. */
+/** Checks a status such as `429`, or a class of them such as `5xx`. */
 export function parseStatus (text: string): string {
   if (/^[1-5]([0-9]{2}|xx)$/.test(text)) return text
   throw new InvalidArgumentError('Expected a status such as 429 or 5xx.')
 }
 
-/** Parses a tag and its value, e.g. `project=alpha`. */
-export function parseTag (text: string): { name: string, value: string } {
-  const [, name = '', value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? []
-  if (!isTagName(name)) throw new InvalidArgumentError('Expected a tag such as project=alpha.')
-  return { name, value }
+/** Checks a tag and its value, e.g. `project=alpha`. */
+export function parseTag (text: string): string {
+  const [name = ''] = text.split('=')
+  if (text.includes('=') && isTagName(name)) return text
+  throw new InvalidArgumentError('Expected a tag such as project=alpha.')
+}
+
+/** Parses a limit on requests or tokens. */
+export function parseLimit (text: string): number {
+  return countUpTo(maxLimit, text)
 }
 
 /** Parses a comma-separated list and appends it to `before`, as an option may be repeated. */
@@ -66,9 +74,13 @@ export function parseList (text: string, before: readonly string[] = []): string
 }
 
 function parseCount (text: string): number {
+  return countUpTo(maxPageSize, text)
+}
+
+function countUpTo (most: number, text: string): number {
   const count = Number(text)
-  if (/^\d{1,4}$/.test(text) && count >= 1 && count <= maxPageSize) return count
-  throw new InvalidArgumentError(`Expected an integer from 1 to ${maxPageSize}.`)
+  if (/^\d{1,10}$/.test(text) && count >= 1 && count <= most) return count
+  throw new InvalidArgumentError(`Expected an integer from 1 to ${most}.`)
 }
 
 function parsed<T> (read: () => T): T {

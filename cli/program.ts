@@ -1,20 +1,10 @@
 import { Command } from 'commander'
-import { addAccountCommands } from './accounts.ts'
-import { addAlertsCommand } from './alerts.ts'
-import { addAuditCommand } from './audit.ts'
-import { addBooksCommands } from './books.ts'
-import { addCreditCommands } from './credits.ts'
-import { addJobCommands } from './jobs.ts'
-import { addKeyCommands } from './keys.ts'
-import { addLedgerCommands } from './ledger.ts'
-import { addMediaCommand } from './media.ts'
+import { adminResources } from '../services/operations/admin/resources/all.ts'
 import { addMigrateCommand } from './migrate.ts'
-import { addProvidersCommand } from './providers.ts'
-import { addRequestCommands } from './requests.ts'
+import { addOperations } from './operations.ts'
 import { addRouteCommands } from './route.ts'
 import { createSession } from './session.ts'
 import { oneLine, type Outcome, type Terminal } from './terminal.ts'
-import { addUsageCommand } from './usage.ts'
 
 /** Builds the commands of the CLI, which write their exit code to `outcome`. */
 export function createProgram (terminal: Terminal, outcome: Outcome): Command {
@@ -34,22 +24,28 @@ export function createProgram (terminal: Terminal, outcome: Outcome): Command {
     .action(async () => await terminal.serve())
 
   const session = createSession(terminal, outcome)
-  addKeyCommands(program, session)
-  addAccountCommands(program, session)
-  addCreditCommands(program, session)
-  addUsageCommand(program, session)
-  addLedgerCommands(program, session)
-  addBooksCommands(program, session)
-  addAlertsCommand(program, session)
-  addAuditCommand(program, session)
-  addJobCommands(program, session)
-  addRequestCommands(program, session)
-  addMediaCommand(program, session, terminal.env)
-  addProvidersCommand(program, session, terminal.env)
+  for (const [name, description] of groups) {
+    const [last = '', above] = name.split(' ').reverse()
+    const parent = program.commands.find(command => command.name() === above) ?? program
+    parent.command(last).description(description)
+  }
+  for (const operations of Object.values(adminResources)) addOperations(program, session, operations)
   addMigrateCommand(program, session)
   addRouteCommands(program, session, terminal.env)
   return program
 }
+
+/** The commands that have others below them. */
+const groups = [
+  ['keys', 'manage the API keys of apps and operators'],
+  ['accounts', 'manage the accounts that pay for requests'],
+  ['credits', 'manage the credits of accounts, in US dollars'],
+  ['ledger', 'inspect the ledger'],
+  ['ledger suspense', 'manage costs that no account was charged'],
+  ['books', 'print statements and balances'],
+  ['jobs', 'manage video jobs'],
+  ['requests', 'find requests and their outcome']
+] as const
 
 const notes = `
 All commands work while the gateway runs. Like the gateway, they use the database in DATABASE_URL

@@ -3,19 +3,18 @@ import { once } from 'node:events'
 import { readSettings } from '../services/config/settings/settings.ts'
 import { createKeys } from '../services/keys/keys.ts'
 import { createAccounts } from '../services/billing/ledger/accounts.ts'
-import { createAdministration, type Administration } from '../services/operations/admin/administration.ts'
-import type { Page } from '../services/operations/admin/page.ts'
+import type { HostedAdministration } from '../services/operations/admin/admin-host.ts'
+import { createAdministration } from '../services/operations/admin/administration.ts'
 import { processWarnings } from '../services/shared/log.ts'
 import { migrateDatabase, openStore } from '../services/store/open.ts'
 import { createSecretBox } from '../services/store/secret-box.ts'
-import type { Column } from '../services/operations/admin/format/columns.ts'
-import { toTable } from '../services/operations/admin/format/table.ts'
 import { cliActor } from './actor.ts'
+import { createCliHost } from './host.ts'
 import { exitCodes, type Outcome, type Terminal } from './terminal.ts'
 
 export type Session = ReturnType<typeof createSession>
 export interface JsonOption { json?: boolean }
-type Work<Result> = (administration: Administration) => Promise<Result>
+type Work<Result> = (administration: HostedAdministration) => Promise<Result>
 
 /** Creates the session of one command: its database and output. */
 export function createSession (terminal: Terminal, outcome: Outcome) {
@@ -29,7 +28,8 @@ export function createSession (terminal: Terminal, outcome: Outcome) {
      * database, because nodes that use it may be older too.
      */
     async administer<Result> (work: Work<Result>): Promise<Result> {
-      const { databaseUrl, secretKeys } = readSettings(terminal.env)
+      const settings = readSettings(terminal.env)
+      const { databaseUrl, secretKeys } = settings
       const path = /^sqlite:(?!:memory:$)(.+)$/.exec(databaseUrl)?.[1]
       const isNew = path !== undefined && !existsSync(path)
       const store = await openStore(databaseUrl, { log, migrations: 'refuse' })
@@ -39,7 +39,9 @@ export function createSession (terminal: Terminal, outcome: Outcome) {
         const secretBox = createSecretBox(secretKeys)
         const keys = createKeys(store)
         const accounts = createAccounts(store)
-        return await work(createAdministration({ actor: cliActor(), store, secretBox, keys, accounts }))
+        const administration = createAdministration({ actor: cliActor(), store, secretBox, keys, accounts })
+        const host = createCliHost({ store, secretBox, settings, env: terminal.env })
+        return await work({ ...administration, host })
       } finally {
         await store.close()
       }
@@ -55,18 +57,8 @@ export function createSession (terminal: Terminal, outcome: Outcome) {
       stdout.write(json ? `${JSON.stringify(result, null, 2)}\n` : text())
     },
 
-    /** Prints the result of `work`. */
-    async show<Result> (options: JsonOption, work: Work<Result>, textOf: (result: Result) => string) {
-      const result = await this.administer(work)
-      this.print(options, result, () => textOf(result))
-    },
-
-    /** Prints the page that `work` reads, and on standard error how to get the next one. */
-    async list<Item> (options: JsonOption, columns: readonly Column<Item>[], work: Work<Page<Item>>) {
-      const page = await this.administer(work)
-      this.print(options, page, () => toTable(columns, page.data))
-      if (page.next !== null && options.json !== true) warn(`there are more items; continue with --after ${page.next}`)
-    },
+    /** Writes a hint to standard error. */
+    warn,
 
     /** Writes a long text with backpressure. */
     async stream (pieces: AsyncIterable<string>): Promise<void> {

@@ -40,7 +40,6 @@ const exceptions: [file: string, text: RegExp, reason: string][] = [
   ['plugins/gateway/chat.ts', /'the client of an answer had left'/g, 'a line of the log that operators search for'],
   ['bin/line-map.ts', /stack\s+\*?\s*trace/g, 'the term for it'],
   ['schemas/admin/requests.ts', /model_asked/g, 'a field of the admin API'],
-  ['cli/requests.ts', /model_asked/g, 'a field of the admin API'],
   ['services/keys/', /\bAsk the operator\b|\baskOperator\b/g, 'advice to a person'],
   ['services/billing/ledger/errors.ts', /\bAsk the operator\b/g, 'advice to a person']
 ]

@@ -1,37 +1,37 @@
 import type { FastifyInstance } from 'fastify'
+import type { MediaRow } from '../../services/media/rows.ts'
 import { requirePermission, rolesWith } from '../../services/keys/roles.ts'
 import { forUsers, keptToAccount } from '../../services/operations/admin/own-account.ts'
-import { createAdministration, type Administration } from '../../services/operations/admin/administration.ts'
-import accounts from './accounts.ts'
-import alerts from './alerts.ts'
-import audit from './audit.ts'
-import books from './books.ts'
-import entries from './entries.ts'
-import holds from './holds.ts'
-import jobs from './jobs.ts'
-import keys from './keys.ts'
-import ledger from './ledger.ts'
+import type { HostedAdministration } from '../../services/operations/admin/admin-host.ts'
+import { createAdministration } from '../../services/operations/admin/administration.ts'
+import { adminResources } from '../../services/operations/admin/resources/all.ts'
 import live from './live.ts'
-import me from './me.ts'
-import media from './media.ts'
-import postings from './postings.ts'
-import providers from './providers.ts'
-import requests from './requests.ts'
-import suspense from './suspense.ts'
-import usage from './usage.ts'
+import resource from './resource.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     /** The operator of the request; set only under `/admin`. */
-    administration: Administration
+    administration: HostedAdministration
   }
 }
 
 /** Everything under `/admin`, only for admin keys. */
 export default async function admin (app: FastifyInstance): Promise<void> {
+  const host = {
+    config: async () => app.models.config(),
+    deployments: app.deployments,
+    provider: (id: string) => app.providers.get(id),
+    flushRequestLog: () => app.flushRequestLog()
+  }
   const administration = createAdministration(app)
   app.decorateRequest('administration', {
-    getter () { return { ...administration, actor: this.actor } }
+    getter () {
+      const mediaUrls = async () => {
+        const base = this.baseUrl()
+        return (row: MediaRow) => app.media.url(row, base)
+      }
+      return { ...administration, actor: this.actor, host: { ...host, mediaUrls } }
+    }
   })
   app.addHook('onRoute', route => {
     const { permission = unlessDeclared, ownAccount } = route.config ?? {}
@@ -51,9 +51,8 @@ export default async function admin (app: FastifyInstance): Promise<void> {
   })
   app.addHook('preSerialization', async ({ actor: { account } }, _reply, payload) =>
     account === null ? payload : forUsers(payload))
-  const money = [accounts, postings, books, entries, holds, usage, ledger, suspense]
-  const all = [me, ...money, keys, requests, jobs, media, audit, alerts, providers, live]
-  for (const routes of all) await app.register(routes)
+  for (const operations of Object.values(adminResources)) await app.register(resource, { operations })
+  await app.register(live)
 }
 
 const unlessDeclared = 'own'

@@ -7,7 +7,7 @@ import type { Store } from '../../store/store.ts'
 const limitMs = 10_000
 
 /** A provider's list of models, if it has one. */
-interface ProbedProvider { models?: (signal: AbortSignal) => Promise<string[]> }
+export interface ProbedProvider { models?: (signal: AbortSignal) => Promise<string[]> }
 
 /**
  * Lists the models of a provider. On success, its open circuit breakers let the next request try it. Throws
@@ -18,7 +18,7 @@ export async function probeProvider (
     actor: Actor
     store: Pick<Store, 'run' | 'clock'>
     provider: (id: string) => ProbedProvider | undefined
-    deployments: Pick<Deployments, 'list'>
+    deployments: Pick<Deployments, 'list'> | null
     monotonic?: () => number
   },
   id: string
@@ -31,7 +31,7 @@ export async function probeProvider (
   const durationMs = Math.round(monotonic() - startedMs)
   const probe = { object: 'provider_probe' as const, provider: id, duration_ms: durationMs, ...result }
   if (probe.reachable) {
-    for (const { name, breaker } of deployments.list()) if (name.provider === id) breaker.halfOpen()
+    for (const { name, breaker } of deployments?.list() ?? []) if (name.provider === id) breaker.halfOpen()
   }
   const after = { reachable: probe.reachable }
   await recordChange(store, { actor, action: 'provider.probe', target: `provider:${id}`, after, at: store.clock() })
