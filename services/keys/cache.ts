@@ -4,6 +4,7 @@ import { createLru } from '../shared/lru.ts'
 import { StoreUnavailable, type Queries, type Store } from '../store/store.ts'
 import { createBudgets, type OpenBudget } from './budgets.ts'
 import { maxKeysPerQuery, selectKeysWithParents, selectKeyVersion } from './rows.ts'
+import { settingsOf } from './settings.ts'
 import type { KeyRecord, KeyWithParents } from './types.ts'
 
 /** A key as the database last returned it, its secrets as SHA-256. Times in milliseconds. */
@@ -179,17 +180,15 @@ function shared (work: () => Promise<void>): () => Promise<void> {
 }
 
 function createRecord (key: KeyWithParents, openBudget: OpenBudget | null): KeyRecord {
-  const { id, role, account, accountState, label, models, budget, expiresAt, revokedAt, parents } = key
-  const globs = models?.map(compileGlob)
+  const { id, role, account, accountState, revokedAt, parents } = key
+  const settings = settingsOf(key)
+  const globs = settings.models?.map(compileGlob)
   return Object.freeze({
+    ...settings,
     id,
     role,
     account,
     accountState,
-    label,
-    models,
-    budget,
-    expiresAt,
     revokedAt,
     limits: limitsOf(key),
     mayUse: (model: string) => globs === undefined || globs.some((matches) => matches(model)),

@@ -1,11 +1,10 @@
 import { gatewayActor, recordChange, type Actor } from '../store/audit.ts'
 import { isoTime } from '../shared/iso-time.ts'
 import type { Queries, Store } from '../store/store.ts'
-import { auditedKey } from './audited-key.ts'
 import { updateBudgetLimit } from './budgets.ts'
 import { alreadyRevoked, unknownKey } from './errors.ts'
 import { lockKey, markKeyRevoked, replaceKeySecret, toListedKey, updateKeySettings } from './rows.ts'
-import { refuseWrongGrace, refuseWrongSettings } from './settings.ts'
+import { refuseWrongGrace, refuseWrongSettings, settingsOf, shownSettings } from './settings.ts'
 import { createToken, hashSecret } from './authenticate.ts'
 import type { KeySettings, ListedKey, StoredKey } from './types.ts'
 
@@ -35,16 +34,17 @@ export function createKeyChanges (
   async function update (
     queries: Queries, key: StoredKey, changes: Partial<KeySettings>, actor: Actor
   ): Promise<ListedKey> {
-    const { label = key.label, models = key.models } = changes
-    const { budget = key.budget, expiresAt = key.expiresAt, limits = key.limits } = changes
-    const settings = { label, models, budget, expiresAt, limits }
+    const before = settingsOf(key)
+    const settings = { ...before, ...settingsOf(changes) }
+    const { budget } = settings
     refuseWrongSettings(settings)
     await updateKeySettings(queries, key.id, settings)
     if (budget !== null) await updateBudgetLimit(queries, key.id, budget, clock())
-    const updated = { ...key, ...settings }
-    const facts = { before: auditedKey(key), after: auditedKey(updated) }
+    const { role, account } = key
+    const shown = (settings: KeySettings) => ({ role, account, ...shownSettings(settings) })
+    const facts = { before: shown(before), after: shown(settings) }
     await recordChange(queries, { actor, action: 'key.update', target: `key:${key.id}`, ...facts, at: clock() })
-    return toListedKey(updated)
+    return toListedKey({ ...key, ...settings })
   }
 
   return {

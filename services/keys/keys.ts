@@ -1,22 +1,19 @@
 import { gatewayActor, recordChange, type Actor } from '../store/audit.ts'
 import { GatewayError } from '../shared/errors.ts'
-import { noLimits } from '../shared/limits.ts'
 import type { Queries, Store } from '../store/store.ts'
-import { auditedKey } from './audited-key.ts'
 import { createAuthenticator, createToken, hashSecret } from './authenticate.ts'
 import { createKeyCache } from './cache.ts'
 import { createKeyChanges } from './changes.ts'
 import { unknownKey } from './errors.ts'
 import { hasKeys, insertKey, markKeyUsed, selectKey, selectKeyPage, selectKeysByName, toListedKey } from './rows.ts'
 import type { KeyFilter, KeySearch } from './rows.ts'
-import { refuseWrongSettings } from './settings.ts'
+import { noSettings, refuseWrongSettings, settingsOf, shownSettings } from './settings.ts'
 import type { KeyRole, KeySettings, ListedKey } from './types.ts'
 
 /** A key to be created. Absent settings are null: all models, no budget, never expires, no limits. */
 export interface KeyToCreate extends Partial<KeySettings> {
   /** The account that pays. An admin key pays for nothing; this is the account of its holder. */
   account: string
-  label: string
   role?: KeyRole
   actor?: Actor
 }
@@ -47,9 +44,8 @@ export function createKeys (store: Store, clock = store.clock) {
      * transaction. Throws GatewayError 400 for an unknown account or a wrong field.
      */
     async create (newKey: KeyToCreate, queries?: Queries): Promise<{ id: string, key: string }> {
-      const { account, role = 'user', label, models = null, budget = null, expiresAt = null, limits = noLimits } = newKey
-      const { actor = gatewayActor } = newKey
-      const settings = { label, models, budget, expiresAt, limits }
+      const { account, role = 'user', actor = gatewayActor } = newKey
+      const settings = { ...noSettings, ...settingsOf(newKey) }
       refuseWrongSettings(settings)
       const { id, secret, key } = createToken()
       const secretSha256 = hashSecret(secret).toString('hex')
@@ -58,7 +54,7 @@ export function createKeys (store: Store, clock = store.clock) {
         if (!await insertKey(queries, row)) {
           throw GatewayError.invalidRequest(`The account \`${account}\` does not exist or is closed.`, { param: 'account' })
         }
-        const after = auditedKey(row)
+        const after = { role, account, ...shownSettings(settings) }
         await recordChange(queries, { actor, action: 'key.create', target: `key:${id}`, after, at: row.createdAt })
       }
       await (queries === undefined ? store.transaction(insert) : insert(queries))

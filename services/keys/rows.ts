@@ -1,7 +1,7 @@
 import { noLimits, type Limits } from '../shared/limits.ts'
 import { nameSearchSql, type NameSearch } from '../store/name-search.ts'
 import type { Queries, Reports, Store, Value } from '../store/store.ts'
-import type { Period } from './periods.ts'
+import { settingsColumns, settingsOf, toSettingsRow, withSettings, type SettingsRow } from './settings.ts'
 import type { KeySettings, KeyWithParents, ListedKey, StoredKey } from './types.ts'
 
 export const maxKeysPerQuery = 50
@@ -11,11 +11,11 @@ export async function insertKey (
   queries: Queries, key: Omit<StoredKey, 'previousSha256' | 'previousUntil' | 'revokedAt' | 'lastUsedAt'>
 ): Promise<boolean> {
   const { id, secretSha256, account, role, createdAt } = key
+  const places = settingNames.map((_, index) => `$${index + 6}`)
   const inserted = await queries.run(`
-    insert into api_key
-      (id, secret_sha256, account, role, created_at, label, models, budget_nano, budget_period, expires_at,
-        requests_per_minute, tokens_per_minute, concurrent_requests)
-    select $1, $2, id, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13 from account where id = $3 and kind = 'account' and closed_at is null`,
+    insert into api_key (id, secret_sha256, account, role, created_at, ${settingNames.join(', ')})
+    select $1, $2, id, $4, $5, ${places.join(', ')} from account
+    where id = $3 and kind = 'account' and closed_at is null`,
   [id, secretSha256, account, role, createdAt, ...settingValues(key)])
   return inserted === 1
 }
@@ -32,7 +32,7 @@ export async function selectKeysWithParents (
   return rows.map(({ parent1, parent2, parent3, parent4, accountLimits, accountState, ...row }) => {
     const parents = [parent1, parent2, parent3, parent4].filter((parent) => parent !== null)
     const limits = readLimits(accountLimits).slice(0, parents.length + 1)
-    return { ...toKey(row), parents, accountState, accountLimits: limits }
+    return { ...withSettings(row), parents, accountState, accountLimits: limits }
   })
 }
 
@@ -45,7 +45,7 @@ export async function selectKeyVersion (queries: Queries): Promise<number> {
 /** Returns a key, undefined when it does not exist. */
 export async function selectKey (queries: Queries, id: string): Promise<StoredKey | undefined> {
   const row = await queries.get<Row>(`select ${columns} from api_key where id = $1`, [id])
-  return row === undefined ? undefined : toKey(row)
+  return row === undefined ? undefined : withSettings(row)
 }
 
 /** Which keys to list; `after` is the id of the last key of the previous page. */
@@ -66,7 +66,7 @@ export async function selectKeyPage (
   const rows = await reports.all<Row>(`
     select ${columns} from api_key where ${conditions.join(' and ')}
     order by created_at desc, id limit $1`, params)
-  return rows.map(toKey)
+  return rows.map(withSettings)
 }
 
 /** Which keys to search. */
@@ -82,7 +82,7 @@ export async function selectKeysByName (
   const rows = await reports.all<Row>(`
     select ${columns} from (${matches}) as matches join api_key on api_key.id = match_id
     order by match_text, match_id`, params)
-  return rows.map(toKey)
+  return rows.map(withSettings)
 }
 
 /** Returns whether any key exists, valid or not. */
@@ -99,10 +99,8 @@ export async function lockKey (queries: Queries, id: string): Promise<StoredKey 
 
 /** Writes the settings of a key. */
 export async function updateKeySettings (queries: Queries, id: string, settings: KeySettings): Promise<void> {
-  await queries.run(`
-    update api_key set label = $2, models = $3, budget_nano = $4, budget_period = $5, expires_at = $6,
-      requests_per_minute = $7, tokens_per_minute = $8, concurrent_requests = $9
-    where id = $1`, [id, ...settingValues(settings)])
+  const changes = settingNames.map((name, index) => `${name} = $${index + 2}`)
+  await queries.run(`update api_key set ${changes.join(', ')} where id = $1`, [id, ...settingValues(settings)])
 }
 
 /**
@@ -135,13 +133,9 @@ export function toListedKey ({ secretSha256: _, previousSha256: __, ...listed }:
   return listed
 }
 
-interface Row extends Omit<StoredKey, 'models' | 'budget' | 'limits'>, Limits {
-  models: string | null
-  budgetNano: number | null
-  budgetPeriod: Period | null
-}
+type Row = Omit<StoredKey, keyof KeySettings> & SettingsRow
 
-interface RowWithParents extends Row {
+interface RowWithParents extends Omit<StoredKey, keyof KeySettings>, SettingsRow {
   parent1: string | null
   parent2: string | null
   parent3: string | null
@@ -151,12 +145,13 @@ interface RowWithParents extends Row {
   accountState: KeyWithParents['accountState']
 }
 
+const settingNames = Object.values(settingsColumns)
+
 const columns = `
-  api_key.id, role, account, label, secret_sha256 as "secretSha256", previous_sha256 as "previousSha256",
-  previous_until as "previousUntil", models, budget_nano as "budgetNano", budget_period as "budgetPeriod",
-  api_key.created_at as "createdAt", expires_at as "expiresAt", revoked_at as "revokedAt",
-  last_used_at as "lastUsedAt", api_key.requests_per_minute as "requestsPerMinute",
-  api_key.tokens_per_minute as "tokensPerMinute", api_key.concurrent_requests as "concurrentRequests"`
+  api_key.id, role, account, secret_sha256 as "secretSha256", previous_sha256 as "previousSha256",
+  previous_until as "previousUntil", api_key.created_at as "createdAt", revoked_at as "revokedAt",
+  last_used_at as "lastUsedAt",
+  ${Object.entries(settingsColumns).map(([name, column]) => `api_key.${column} as "${name}"`).join(', ')}`
 
 // An account has at most four parents, see `maxAccountDepth`.
 const withParents = `
@@ -177,13 +172,10 @@ const selectOne = `${withParents} where api_key.id = $1`
 const places = Array.from({ length: maxKeysPerQuery }, (_, index) => `$${index + 1}`)
 const selectMany = `${withParents} where api_key.id in (${places.join(', ')})`
 
-function settingValues ({ label, models, budget, expiresAt, limits }: KeySettings) {
-  const globs = models === null ? null : JSON.stringify(models)
-  const { requestsPerMinute, tokensPerMinute, concurrentRequests } = limits
-  return [
-    label, globs, budget?.limitNano ?? null, budget?.period ?? null, expiresAt,
-    requestsPerMinute, tokensPerMinute, concurrentRequests
-  ]
+/** The values of `settingNames`. */
+function settingValues (settings: KeySettings): Value[] {
+  const row: Record<string, Value> = { ...toSettingsRow(settingsOf(settings)) }
+  return Object.keys(settingsColumns).map(name => row[name] ?? null)
 }
 
 /** The limits of one joined account as text, so that a row has one column for all of them. */
@@ -200,15 +192,4 @@ function readLimits (text: string): Limits[] {
     const [requests = null, tokens = null, concurrent = null] = numbers.slice(index * 3)
     return { requestsPerMinute: requests, tokensPerMinute: tokens, concurrentRequests: concurrent }
   })
-}
-
-function toKey (
-  { models, budgetNano, budgetPeriod, requestsPerMinute, tokensPerMinute, concurrentRequests, ...row }: Row
-): StoredKey {
-  return {
-    ...row,
-    limits: { requestsPerMinute, tokensPerMinute, concurrentRequests },
-    models: models === null ? null : JSON.parse(models),
-    budget: budgetNano === null ? null : { limitNano: budgetNano, period: budgetPeriod }
-  }
 }

@@ -1,7 +1,90 @@
 import { budgetPeriods } from '../../schemas/admin/keys.ts'
 import { GatewayError } from '../shared/errors.ts'
-import { limitKinds, limitOfKind, maxLimit, type Limits } from '../shared/limits.ts'
-import type { Budget, KeySettings } from './types.ts'
+import { isoTimeOrNull } from '../shared/iso-time.ts'
+import { limitKinds, limitOfKind, maxLimit, noLimits, toLimitSet, type Limits } from '../shared/limits.ts'
+import type { Period } from './periods.ts'
+
+/** The spending limit of a key in integer nano-USD, per period, or in total without one. */
+export interface Budget { readonly limitNano: number, readonly period: Period | null }
+
+/** The settings of a key that an operator may change. A new one is here alone, and in its schema. */
+export interface KeySettings {
+  label: string
+  /** Globs of the models it may use, `*` for any text; null for all. */
+  models: readonly string[] | null
+  budget: Budget | null
+  /** Milliseconds since 1970; null if it never expires. */
+  expiresAt: number | null
+  limits: Limits
+}
+
+/** The settings of a new key. */
+export const noSettings: Readonly<KeySettings> = Object.freeze({
+  label: '', models: null, budget: null, expiresAt: null, limits: noLimits
+})
+
+/** The settings as a row of `api_key` has them. */
+export interface SettingsRow extends Limits {
+  label: string
+  /** JSON. */
+  models: string | null
+  budgetNano: number | null
+  budgetPeriod: Period | null
+  expiresAt: number | null
+}
+
+/** Their columns. */
+export const settingsColumns: Readonly<Record<keyof SettingsRow, string>> = {
+  label: 'label',
+  models: 'models',
+  budgetNano: 'budget_nano',
+  budgetPeriod: 'budget_period',
+  expiresAt: 'expires_at',
+  requestsPerMinute: 'requests_per_minute',
+  tokensPerMinute: 'tokens_per_minute',
+  concurrentRequests: 'concurrent_requests'
+}
+
+export function toSettingsRow ({ models, budget, limits, ...plain }: KeySettings): SettingsRow {
+  return {
+    ...plain,
+    ...limits,
+    models: models === null ? null : JSON.stringify(models),
+    budgetNano: budget?.limitNano ?? null,
+    budgetPeriod: budget?.period ?? null
+  }
+}
+
+/** Replaces the columns of a row by settings. */
+export function withSettings<Row extends SettingsRow> (
+  { models, budgetNano, budgetPeriod, requestsPerMinute, tokensPerMinute, concurrentRequests, ...row }: Row
+) {
+  return {
+    ...row,
+    models: models === null ? null : readModels(models),
+    budget: budgetNano === null ? null : { limitNano: budgetNano, period: budgetPeriod },
+    limits: { requestsPerMinute, tokensPerMinute, concurrentRequests }
+  }
+}
+
+/** Returns the settings among the fields of an object; undefined ones are absent. */
+export function settingsOf (key: KeySettings): KeySettings
+export function settingsOf (key: Partial<KeySettings>): Partial<KeySettings>
+export function settingsOf (key: Partial<KeySettings>): Partial<KeySettings> {
+  const fields = Object.entries(key).filter(([name, value]) => name in noSettings && value !== undefined)
+  return Object.fromEntries(fields)
+}
+
+/** Returns settings in the form of the admin API, for the audit log and without figures. */
+export function shownSettings ({ models, budget, expiresAt, limits, ...plain }: KeySettings) {
+  return {
+    ...plain,
+    models: models === null ? null : [...models],
+    budget: budget === null ? null : { amount_nano: budget.limitNano, period: budget.period },
+    expires_at: isoTimeOrNull(expiresAt),
+    limits: toLimitSet(limits)
+  }
+}
 
 const maxLabelLength = 200
 const maxGlobs = 100
@@ -24,6 +107,10 @@ export function refuseWrongGrace (graceMs: number): void {
   if (!Number.isSafeInteger(graceMs) || graceMs < 0 || graceMs > maxGraceMs) {
     refuse('grace_ms', 'must be an integer in milliseconds, from 0 to 366 days')
   }
+}
+
+function readModels (text: string): string[] {
+  return JSON.parse(text)
 }
 
 function refuseWrongLimits (limits: Limits): void {

@@ -1,23 +1,11 @@
 import type { keyRoles } from '../../schemas/admin/keys.ts'
 import type { Limits, ScopedLimits } from '../shared/limits.ts'
-import type { Period } from './periods.ts'
+import type { KeySettings } from './settings.ts'
+
+export type { Budget, KeySettings } from './settings.ts'
 
 /** A user key only pays for requests; an admin key only manages the gateway. */
 export type KeyRole = typeof keyRoles[number]
-
-/** The spending limit of a key in integer nano-USD, per period, or in total without one. */
-export interface Budget { readonly limitNano: number, readonly period: Period | null }
-
-/** The settings of a key that an operator may change. */
-export interface KeySettings {
-  label: string
-  /** Globs of the models it may use, `*` for any text; null for all. */
-  models: readonly string[] | null
-  budget: Budget | null
-  /** Milliseconds since 1970; null if it never expires. */
-  expiresAt: number | null
-  limits: Limits
-}
 
 /** A key as the database stores it. Times in milliseconds, hashes in hexadecimal. */
 export interface StoredKey extends KeySettings {

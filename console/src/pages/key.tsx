@@ -5,13 +5,13 @@ import { call } from '../api/fetch.ts'
 import { useLoad } from '../api/load.ts'
 import { Action, Opener } from '../parts/action.tsx'
 import { Choice, Fact } from '../parts/field.tsx'
-import { LimitWords } from '../parts/limits.tsx'
 import { Failure, Loading } from '../parts/states.tsx'
 import { Time } from '../parts/time.tsx'
 import { link } from '../router.ts'
 import { may } from '../session.ts'
+import { SettingFacts } from './key-fields.tsx'
 import { KeySettings } from './key-settings.tsx'
-import { Budget, KeyState, type KnownKey } from './key-state.tsx'
+import { KeyState, type KnownKey } from './key-state.tsx'
 import { SecretDialog } from './new-key.tsx'
 
 const graces = [['0', 'at once'], ['3600', 'in an hour'], ['86400', 'in a day'], ['604800', 'in a week']] as const
@@ -67,12 +67,9 @@ function Facts ({ keyOf: key }: { keyOf: KnownKey }): JSX.Element {
     <dl class='facts'>
       <Fact name='Account'><a href={link('accounts', key.account)}>{key.account}</a></Fact>
       <Fact name='Role'>{key.role}</Fact>
-      <Fact name='Budget'>{key.budget === null ? 'none' : <a href={link('usage', { key: key.id, by: 'model' })}><Budget budget={key.budget} /></a>}</Fact>
-      <Fact name='Models'>{key.models?.join(', ') ?? 'all'}</Fact>
-      <Fact name='Limits'><LimitWords limits={key.limits} /></Fact>
+      <SettingFacts keyOf={key} />
       <Fact name='Created'><Time at={key.created_at} /></Fact>
       <Fact name='Last used'><Time at={key.last_used_at} /></Fact>
-      <Fact name='Expires'>{key.expires_at === null ? 'never' : <Time at={key.expires_at} />}</Fact>
       {key.previous_until !== null && <Fact name='Old secret until'><Time at={key.previous_until} /></Fact>}
       {key.revoked_at !== null && <Fact name='Revoked'><Time at={key.revoked_at} /></Fact>}
       <Fact name='Requests'><a href={link('requests', { key: key.id })}>See the log</a></Fact>

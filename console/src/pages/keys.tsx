@@ -9,6 +9,7 @@ import { Time } from '../parts/time.tsx'
 import { link, query, segments } from '../router.ts'
 import { isUser, may } from '../session.ts'
 import { KeyPage } from './key.tsx'
+import { plainColumns } from './key-fields.tsx'
 import { Budget, KeyState, stateOf, type KnownKey } from './key-state.tsx'
 import { NewKeyDialog } from './new-key.tsx'
 
@@ -73,7 +74,7 @@ export function NewKeyButton ({ account, onCreate }: { account: string, onCreate
 
 const columns: readonly Column<KnownKey>[] = [
   { name: 'Key', cell: ({ id, label }) => label === '' ? <code>{id}</code> : <>{label} <small class='muted'>{id}</small></>, csv: ({ id }) => id },
-  { name: 'Label', csv: ({ label }) => label },
+  ...plainColumns,
   { name: 'State', cell: key => <KeyState keyOf={key} />, csv: stateOf },
   { name: 'Role', isSecondary: true, cell: ({ role }) => role, csv: ({ role }) => role },
   { name: 'Account', isSecondary: true, cell: ({ account }) => <a href={link('accounts', account)}>{account}</a>, csv: ({ account }) => account },

@@ -1,11 +1,11 @@
 import type { Key, KeyChange, KeyWithSecret, NewKey, Rotation } from '../../../schemas/admin/keys.ts'
 import { GatewayError } from '../../shared/errors.ts'
 import { isoTime, isoTimeOrNull, readIsoTime } from '../../shared/iso-time.ts'
-import { toLimitSet } from '../../shared/limits.ts'
+import { noLimits, type Limits } from '../../shared/limits.ts'
 import { budgetAccounts } from '../../keys/budgets.ts'
 import { unknownKey } from '../../keys/errors.ts'
-import type { KeyToCreate } from '../../keys/keys.ts'
 import { requirePermission, type Permission } from '../../keys/roles.ts'
+import { settingsOf, shownSettings } from '../../keys/settings.ts'
 import type { Budget, KeyRole, KeySettings, ListedKey } from '../../keys/types.ts'
 import { createJsonIds } from '../../store/json-rows.ts'
 import { nameMatch } from '../../store/name-search.ts'
@@ -23,13 +23,11 @@ export interface KeyRequest extends PageRequest {
 
 /** Creates a key and returns it with its secret. Throws GatewayError 400 for a wrong account or setting. */
 export async function createKey (
-  administration: Administration, { account, role = 'user', label = '', limits = {}, ...change }: NewKey
+  administration: Administration, { account, role = 'user', ...change }: NewKey
 ): Promise<KeyWithSecret> {
   const { actor } = administration
   requirePermission(actor, permissionFor(role))
-  const given = { label, limits: mergeLimits(limits), ...toSettings(change) }
-  const settings: KeyToCreate = { account, role, ...given, actor }
-  const { id, key } = await administration.keys.create(settings)
+  const { id, key } = await administration.keys.create({ ...toSettings(change), account, role, actor })
   return { ...await getKey(administration, id), key }
 }
 
@@ -78,11 +76,7 @@ export async function updateKey (
   administration: Administration, id: string, change: KeyChange
 ): Promise<Key> {
   const before = await authorizedKey(administration, id)
-  const { limits } = change
-  await administration.keys.update(id, {
-    ...toSettings(change),
-    ...(limits !== undefined && { limits: mergeLimits(limits, before.limits) })
-  }, administration.actor)
+  await administration.keys.update(id, toSettings(change, before.limits), administration.actor)
   return await getKey(administration, id)
 }
 
@@ -114,9 +108,13 @@ function permissionFor (role: KeyRole): Permission {
   return role === 'user' ? 'operate' : 'own'
 }
 
-function toSettings ({ label, models, budget, expires_at: expiresAt }: KeyChange): Partial<KeySettings> {
+/** The settings of a request; those with one form are taken as they are. */
+function toSettings (
+  { models, budget, expires_at: expiresAt, limits, ...plain }: KeyChange, before: Limits = noLimits
+): Partial<KeySettings> {
   return {
-    ...(label !== undefined && { label }),
+    ...plain,
+    ...(limits !== undefined && { limits: mergeLimits(limits, before) }),
     ...(models !== undefined && { models: toModels(models) }),
     ...(budget !== undefined && { budget: budget === null ? null : toBudget(budget) }),
     ...(expiresAt !== undefined && { expiresAt: expiresAt === null ? null : toTime(expiresAt) })
@@ -155,24 +153,20 @@ async function spentOf (
   return (key) => spent.get(accountOf(key)) ?? 0
 }
 
-function toKey (
-  { id, role, account, label, models, budget, limits, ...times }: ListedKey, spentNano: number
-): Key {
+function toKey (key: ListedKey, spentNano: number): Key {
+  const { budget, ...settings } = shownSettings(settingsOf(key))
   return {
     object: 'key',
-    id,
-    role,
-    account,
-    label,
-    models: models === null ? null : [...models],
+    id: key.id,
+    role: key.role,
+    account: key.account,
+    ...settings,
     budget: budget === null
       ? null
-      : { ...amountFields('amount', budget.limitNano), period: budget.period, ...amountFields('spent', spentNano) },
-    limits: toLimitSet(limits),
-    created_at: isoTime(times.createdAt),
-    expires_at: isoTimeOrNull(times.expiresAt),
-    revoked_at: isoTimeOrNull(times.revokedAt),
-    last_used_at: isoTimeOrNull(times.lastUsedAt),
-    previous_until: isoTimeOrNull(times.previousUntil)
+      : { ...amountFields('amount', budget.amount_nano), period: budget.period, ...amountFields('spent', spentNano) },
+    created_at: isoTime(key.createdAt),
+    revoked_at: isoTimeOrNull(key.revokedAt),
+    last_used_at: isoTimeOrNull(key.lastUsedAt),
+    previous_until: isoTimeOrNull(key.previousUntil)
   }
 }

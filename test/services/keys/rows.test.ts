@@ -3,7 +3,7 @@ import {
   hasKeys, insertKey, lockKey, markKeyRevoked, markKeyUsed, maxKeysPerQuery, replaceKeySecret, selectKey,
   selectKeyPage, selectKeysWithParents, toListedKey, updateKeySettings
 } from '../../../services/keys/rows.ts'
-import type { KeySettings } from '../../../services/keys/types.ts'
+import { noSettings, type KeySettings } from '../../../services/keys/settings.ts'
 import { createAccounts } from '../../../services/billing/ledger/accounts.ts'
 import { noLimits } from '../../../services/shared/limits.ts'
 import type { Store } from '../../../services/store/store.ts'
@@ -17,7 +17,7 @@ const settings: KeySettings = {
   expiresAt: 9_000,
   limits: { requestsPerMinute: 1, tokensPerMinute: null, concurrentRequests: 3 }
 }
-const bare: KeySettings = { label: '', models: null, budget: null, expiresAt: null, limits: noLimits }
+const bare: KeySettings = { ...noSettings }
 
 function newKey (id: string, more: object = {}) {
   return { id, secretSha256: `hash of ${id}`, account: 'acme', role: 'user' as const, createdAt: 1_000, ...settings, ...more }
