@@ -41,8 +41,7 @@ function OneRequest ({ request }: { request: Request }): JSX.Element {
         <Fact name='Key'><a href={link('keys', request.key)}>{request.key}</a></Fact>
         <Fact name='Model'>{request.model ?? '–'}</Fact>
         <Fact name='Provider'>{request.provider ?? '–'}</Fact>
-        <Fact name='Prompt tokens'>{request.prompt_tokens.toLocaleString('en-US')}</Fact>
-        <Fact name='Completion tokens'>{request.completion_tokens.toLocaleString('en-US')}</Fact>
+        {figuresOf(request).map(([name, figure]) => <Fact key={name} name={name}>{figure.toLocaleString('en-US')}</Fact>)}
         <Fact name='Delivery'>{request.stream ? 'streamed' : 'whole'}</Fact>
         {request.job !== null && <Fact name='Job'><a href={link('jobs', request.job)}>{request.job}</a></Fact>}
       </dl>
@@ -71,6 +70,18 @@ function OneRequest ({ request }: { request: Request }): JSX.Element {
       <Timeline request={request} />
     </article>
   )
+}
+
+/** Numbers that are shown elsewhere. */
+const shownApart = new Set(['status', 'attempt_count', 'first_byte_ms', 'total_ms'])
+
+/** The other numbers of a request by their names, such as `Prompt tokens`. */
+function figuresOf (request: Request): [string, number][] {
+  return Object.entries(request).flatMap(([field, value]): [string, number][] => {
+    if (typeof value !== 'number' || field.endsWith('_usd') || shownApart.has(field)) return []
+    const words = field.replaceAll('_', ' ')
+    return [[words.charAt(0).toUpperCase() + words.slice(1), value]]
+  })
 }
 
 const aroundMs = 3_600_000

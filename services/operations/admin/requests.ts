@@ -171,35 +171,29 @@ function doubtMs ({ at, kind, amountNano }: RequestEntry, rival: Omit<Rival, 'se
     (at < endedAt - totalMs || at > endedAt ? doubtsMs.notUnderWay : 0)
 }
 
+/** Fields with one name in the log and the admin API need no line here. */
 function toRequestItem (record: RecordedRequest): LoggedRequestItem {
-  const { at, total_ms: totalMs, held_nano: heldNano, calls } = record
+  const { seq: _seq, weight: _weight, request, at, api_key: key, asked, routed, ...others } = record
+  const { isStream, code, words, ...rest } = others
+  const { model, provider, calls, attempts, held_nano: heldNano, cost_nano: costNano, ...figures } = rest
   return {
     object: 'request',
-    id: record.request,
-    started_at: isoTime(at - totalMs),
+    id: request,
+    started_at: isoTime(at - figures.total_ms),
     ended_at: isoTime(at),
-    key: record.api_key,
-    account: record.account,
-    route: record.route,
-    model_asked: record.asked,
-    policy: record.policy,
-    decision: record.routed,
-    model: record.model || null,
-    provider: record.provider || calls.at(-1)?.provider || null,
-    stream: record.isStream,
-    status: record.status,
-    outcome: record.outcome,
-    error_code: record.code,
-    provider_words: record.words,
-    attempt_count: record.attempts,
+    key,
+    model_asked: asked,
+    decision: routed,
+    model: model || null,
+    provider: provider || calls.at(-1)?.provider || null,
+    stream: isStream,
+    error_code: code,
+    provider_words: words,
+    attempt_count: attempts,
     attempts: calls.map(toAttempt),
-    prompt_tokens: record.prompt_tokens,
-    completion_tokens: record.completion_tokens,
     ...(heldNano === null ? { held_usd: null, held_nano: null } : amountFields('held', heldNano)),
-    ...amountFields('cost', record.cost_nano),
-    first_byte_ms: record.first_byte_ms,
-    total_ms: totalMs,
-    job: record.job
+    ...amountFields('cost', costNano),
+    ...figures
   }
 }
 

@@ -3,7 +3,7 @@ import { requestedModelOf, type CallRecord, type RequestRecord } from '../../../
 import { periodically } from '../../../shared/timers.ts'
 import { createRowInsert } from '../../../store/sqlite-connection.ts'
 import { createJsonRows } from '../../../store/json-rows.ts'
-import { StoreUnavailable, type Store, type Value } from '../../../store/store.ts'
+import { StoreUnavailable, type Store } from '../../../store/store.ts'
 
 export interface RequestLogOptions {
   store: Store
@@ -232,7 +232,10 @@ const names = Object.keys(columns) as (keyof typeof columns)[]
 /** Returns a function that inserts rows in one transaction. */
 export function createInsert (store: Store): (rows: readonly LoggedRequest[]) => Promise<void> {
   if (store.engine === 'sqlite') {
-    const insert = createRowInsert<LoggedRequest>('request_log', { columns: names, add: addValues })
+    const insert = createRowInsert<LoggedRequest>('request_log', {
+      columns: names,
+      add: (row, values) => { for (const name of names) values.push(row[name]) }
+    })
     return async rows => { await store.transaction(queries => insert(queries, rows)) }
   }
   const table = createJsonRows<LoggedRequest>(store.engine, columns)
@@ -241,14 +244,6 @@ export function createInsert (store: Store): (rows: readonly LoggedRequest[]) =>
     await store.run(`insert into request_log (${list}) select ${list} from ${table.sql} as fresh`,
       [table.parameter(rows)])
   }
-}
-
-/** In the order of the columns. */
-function addValues (row: LoggedRequest, values: Value[]): void {
-  values.push(row.request, row.at, row.api_key, row.account, row.route, row.model, row.provider, row.status,
-    row.outcome, row.attempts, row.prompt_tokens, row.completion_tokens, row.cost_nano, row.first_byte_ms,
-    row.total_ms, row.weight, row.routed, row.asked, row.stream, row.held_nano, row.code, row.words, row.job,
-    row.calls)
 }
 
 /** Deletes up to `limit` rows from before a time; returns their number. An order would read all rows. */
