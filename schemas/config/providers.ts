@@ -1,19 +1,7 @@
 /* eslint no-template-curly-in-string: off -- `${NAME}` is the file's own syntax */
 import { Type, type Static } from '@sinclair/typebox'
+import { dialectNames, protocolNames } from './known-providers.ts'
 import { count, flag, milliseconds, oneOf, strict, type Known, type Parsed } from './fields.ts'
-
-/** The wire formats; one row of services/providers/registry.ts each. */
-const protocolNames = [
-  'openai', 'anthropic', 'gemini', 'sandbox', 'bfl', 'fal', 'kling', 'luma', 'minimax', 'replicate', 'runway',
-  'seedance', 'veo', 'wan'
-] as const
-export type Protocol = typeof protocolNames[number]
-
-const dialectNames = [
-  'openai', 'azure', 'openrouter', 'groq', 'together', 'mistral', 'deepseek', 'xai', 'gemini', 'perplexity', 'fireworks',
-  'cerebras', 'nvidia', 'deepinfra', 'moonshot', 'huggingface', 'litellm', 'vllm', 'sglang', 'llamacpp', 'ollama', 'lmstudio',
-  'compatible'
-] as const
 
 const Timeouts = Type.Object({
   connect_ms: milliseconds('To establish a connection.', 5_000),

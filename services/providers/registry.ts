@@ -1,4 +1,4 @@
-import type { Protocol } from '../../schemas/config/providers.ts'
+import type { Protocol } from '../../schemas/config/known-providers.ts'
 import { anthropicPricing, fieldPricing } from '../config/catalogue/priced-fields.ts'
 import type { ProviderConfig } from '../config/catalogue/types.ts'
 import type { Download } from '../media/media.ts'

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { Command } from 'commander'
-import { knownProviders } from '../../services/config/catalogue/known-providers.ts'
+import { knownProviders } from '../../schemas/config/known-providers.ts'
 import { corrected } from './corrections.ts'
 import { readCatalogueSource } from './source.ts'
 import { catalogueText } from './text.ts'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { defaultCreated, deploymentDefaults } from '../../../schemas/config/models.ts'
 import type { ModelConfig, Price, VideoAbilities, Capabilities, ProviderConfig } from './types.ts'
-import { knownProviders } from './known-providers.ts'
+import { knownProviders } from '../../../schemas/config/known-providers.ts'
 import { knownVideo, knownVideoModelNames } from './videos.ts'
 import type { CatalogueFile, CatalogueRow, CatalogueTier, Modality } from './catalogue-file.ts'
 import { withImages, type RowWithImages } from './images.ts'

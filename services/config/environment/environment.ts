@@ -1,7 +1,7 @@
 import type { GatewayConfig, ProviderConfig } from '../catalogue/types.ts'
 import { ConfigError, type Problem } from '../config-error.ts'
 import { blockDefaults } from '../defaults.ts'
-import { knownProviders, type KnownProvider } from '../catalogue/known-providers.ts'
+import { knownProviders, type KnownProvider } from '../../../schemas/config/known-providers.ts'
 import { newProvider } from '../new-provider.ts'
 import { readOllamaHost } from './ollama-host.ts'
 import { builtInPolicies } from '../read/policies.ts'

@@ -1,6 +1,6 @@
-import { ProviderEntry, type Protocol } from '../../../schemas/config/providers.ts'
+import { ProviderEntry } from '../../../schemas/config/providers.ts'
 import type { ProviderConfig } from '../catalogue/types.ts'
-import { knownProviders } from '../catalogue/known-providers.ts'
+import { knownProviders, type Protocol } from '../../../schemas/config/known-providers.ts'
 import { pricedFieldsOf } from '../catalogue/priced-fields.ts'
 import { notUrl, readUrl } from '../read-url.ts'
 import { sandboxProvider } from '../sandbox.ts'

@@ -1,3 +1,4 @@
+import { knownProviders } from '../../../schemas/config/known-providers.ts'
 import { responsesOnlyModels } from '../../config/catalogue/responses-only.ts'
 import { imageDialects, type ImageDialect } from './image-dialects.ts'
 import { createGeminiImages } from '../gemini/images.ts'
@@ -10,7 +11,7 @@ import { createXaiVideos } from './xai-videos.ts'
 import { createOpenRouterVideos } from './openrouter-videos.ts'
 import { createOpenAIVideos, createTogetherVideos } from './videos.ts'
 
-/** How an OpenAI-compatible server differs from api.openai.com. A new compatible provider is a row. */
+/** How an OpenAI-compatible server differs from api.openai.com. */
 export interface Dialect {
   /** Header of the key, and the prefix of its value. */
   auth: { header: string, prefix: string }
@@ -104,8 +105,21 @@ const openai: Dialect = {
   rules: requestRules.openai
 }
 
-/** One row per kind of server, by the name used in `dialect:`. */
+/** The dialects of known services of which data says all. */
+function knownDialects (): Record<string, Dialect> {
+  return Object.fromEntries(knownProviders.flatMap(({ dialect, differs }) => {
+    if (differs === undefined) return []
+    const { refuses = [], ...others } = differs
+    const rules = rulesByDialect[dialect] ?? requestRules.none
+    return [[dialect, { ...hosted, rules: { ...rules, drop: [...rules.drop, ...refuses] }, ...others }]]
+  }))
+}
+
+const rulesByDialect: Readonly<Record<string, RequestRules>> = requestRules
+
+/** One row per kind of server, by the name used in `dialect:`; `Differences` has those of plain data. */
 export const dialects: Readonly<Record<string, Dialect>> = {
+  ...knownDialects(),
   compatible,
   openai,
   // Source: @ai-sdk/azure 4.0.85. Models are named by the customer's deployments.
@@ -194,12 +208,6 @@ export const dialects: Readonly<Record<string, Dialect>> = {
   },
   fireworks: { ...base, limitFields: ['max_tokens'], rules: requestRules.fireworks },
   cerebras: { ...base, limitFields: ['max_completion_tokens'], rules: requestRules.cerebras },
-  // Sources: docs.api.nvidia.com, deepinfra.com/docs, platform.moonshot.ai/docs, huggingface.co/docs. Some of
-  // their servers refuse fields they do not know.
-  nvidia: { ...hosted, limitFields: ['max_tokens'], rules: requestRules.nvidia },
-  deepinfra: { ...hosted, limitFields: ['max_tokens'] },
-  moonshot: { ...hosted, limitFields: ['max_tokens'], rules: requestRules.moonshot },
-  huggingface: { ...hosted, limitFields: ['max_tokens'] },
   // Source: docs.litellm.ai; it renames the limit for each provider, and some of these refuse two.
   litellm: { ...hosted, limitFields: ['max_completion_tokens'] },
   vllm: { ...open, takesZeroLimit: true, videos: createOpenAIVideos },

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Test } from 'tap'
 import type { CatalogueFile } from '../../../services/config/catalogue/catalogue-file.ts'
-import { knownProviders } from '../../../services/config/catalogue/known-providers.ts'
+import { knownProviders } from '../../../schemas/config/known-providers.ts'
 import { modelFromCatalogue } from '../../../services/config/catalogue/models.ts'
 import { configFromEnvironment } from '../../../services/config/environment/environment.ts'
 import { startGateway } from '../../helpers/gateway.ts'

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { Type, type TObject, type TProperties } from '@sinclair/typebox'
-import type { Protocol } from '../../../schemas/config/providers.ts'
+import type { Protocol } from '../../../schemas/config/known-providers.ts'
 
 /** State of a job at the provider. */
 export type JobState = 'queued' | 'running' | 'succeeded' | 'failed' | 'moderated' | 'expired' | 'cancelled'

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { knownProviders } from '../../../services/config/catalogue/known-providers.ts'
+import { knownProviders } from '../../../schemas/config/known-providers.ts'
 import { catalogueModelNames } from '../../../services/config/catalogue/models.ts'
 import { corrected } from '../../../tools/catalogue/corrections.ts'
 import { isRetired, retiredModels } from '../../../tools/catalogue/retired.ts'

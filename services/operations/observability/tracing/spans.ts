@@ -1,5 +1,5 @@
 import type { Attributes, SpanContext } from '@opentelemetry/api'
-import { knownProviders } from '../../../config/catalogue/known-providers.ts'
+import { knownProviders } from '../../../../schemas/config/known-providers.ts'
 import type { RequestSummary, Operation } from '../../../requests/request-summary.ts'
 import { outputOf, requestParameters } from './parameters.ts'
 

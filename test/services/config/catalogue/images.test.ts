@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { knownProviders } from '../../../../services/config/catalogue/known-providers.ts'
+import { knownProviders } from '../../../../schemas/config/known-providers.ts'
 import { checkRequest, parseSize } from '../../../../services/images/check-request.ts'
 import { catalogueModel, catalogueModelNames, modelFromCatalogue } from '../../../../services/config/catalogue/models.ts'
 const text = readFileSync(new URL('../../../../services/config/catalogue/images.json', import.meta.url), 'utf8')

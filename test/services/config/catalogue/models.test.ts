@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { knownProviders } from '../../../../services/config/catalogue/known-providers.ts'
+import { knownProviders } from '../../../../schemas/config/known-providers.ts'
 import type { CatalogueFile } from '../../../../services/config/catalogue/catalogue-file.ts'
 import { anthropicTraitsOf } from '../../../../services/providers/anthropic/model-traits.ts'
 import { geminiTraitsOf } from '../../../../services/providers/gemini/model-traits.ts'

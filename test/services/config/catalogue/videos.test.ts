@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import { knownProviders } from '../../../../services/config/catalogue/known-providers.ts'
+import { knownProviders } from '../../../../schemas/config/known-providers.ts'
 import { parseConfig } from '../../../../services/config/read/parse.ts'
 import { catalogueModel, catalogueModelNames } from '../../../../services/config/catalogue/models.ts'
 import { knownVideo, knownVideoModelNames } from '../../../../services/config/catalogue/videos.ts'

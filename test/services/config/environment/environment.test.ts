@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ConfigError } from '../../../../services/config/config-error.ts'
 import { configFromEnvironment } from '../../../../services/config/environment/environment.ts'
-import { knownProviders } from '../../../../services/config/catalogue/known-providers.ts'
+import { knownProviders } from '../../../../schemas/config/known-providers.ts'
 import { dialects } from '../../../../services/providers/openai/dialects.ts'
 
 const providersOf = (env: NodeJS.ProcessEnv) => configFromEnvironment(env).providers

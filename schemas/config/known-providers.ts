@@ -1,11 +1,31 @@
-import type { Protocol } from '../../../schemas/config/providers.ts'
+/** The wire formats; one row of services/providers/registry.ts each. */
+export const protocolNames = [
+  'openai', 'anthropic', 'gemini', 'sandbox', 'bfl', 'fal', 'kling', 'luma', 'minimax', 'replicate', 'runway',
+  'seedance', 'veo', 'wan'
+] as const
+export type Protocol = typeof protocolNames[number]
+
+/** How an OpenAI-compatible service differs from the others, where data says it. */
+export interface Differences {
+  /** The names under which a chat request has its output limit: both where the server may know only one. */
+  limitFields?: readonly ('max_tokens' | 'max_completion_tokens')[]
+  /** Fields of chat requests that it refuses: dropped, and named in a response header. */
+  refuses?: readonly string[]
+  /** Its roles in place of OpenAI's. */
+  roles?: Readonly<Record<string, string>>
+  /** Whether it serves legacy completions. */
+  completions?: boolean
+  /** Whether it takes `stream_options.include_usage`. */
+  streamUsage?: boolean
+}
 
 /** A hosted service that needs no configuration except a key. */
 export interface KnownProvider {
   id: string
   protocol: Protocol
-  /** Only for the protocol `openai`. */
+  /** Only for the protocol `openai`: `differs`, or a row of services/providers/openai/dialects.ts. */
   dialect: string
+  differs?: Differences
   /** Null if each customer has a different one. */
   baseUrl: string | null
   /** Environment variables of the key; the first non-empty one counts. */
@@ -54,11 +74,16 @@ export const knownProviders: readonly KnownProvider[] = [
   row('cerebras', 'CEREBRAS', 'https://api.cerebras.ai/v1', { dialect: 'cerebras' }),
   // Perplexity publishes no list of models.
   row('perplexity', 'PERPLEXITY', 'https://api.perplexity.ai', { dialect: 'perplexity', claims: ['sonar', 'sonar-*'], discover: false }),
-  row('nvidia', 'NVIDIA', 'https://integrate.api.nvidia.com/v1', { dialect: 'nvidia' }),
-  row('deepinfra', 'DEEPINFRA', 'https://api.deepinfra.com/v1/openai', { dialect: 'deepinfra' }),
-  row('moonshot', 'MOONSHOT', 'https://api.moonshot.ai/v1', { dialect: 'moonshot', claims: ['kimi-*', 'moonshot-*'] }),
-  row('huggingface', 'HUGGINGFACE', 'https://router.huggingface.co/v1',
-    { dialect: 'huggingface', keys: ['HF_TOKEN', 'HUGGINGFACE_API_KEY', 'HUGGING_FACE_HUB_TOKEN'] }),
+  // Sources: docs.api.nvidia.com, deepinfra.com/docs, platform.moonshot.ai/docs, huggingface.co/docs. Some of
+  // their servers refuse fields they do not know.
+  row('nvidia', 'NVIDIA', 'https://integrate.api.nvidia.com/v1', { differs: { limitFields: ['max_tokens'] } }),
+  row('deepinfra', 'DEEPINFRA', 'https://api.deepinfra.com/v1/openai', { differs: { limitFields: ['max_tokens'] } }),
+  row('moonshot', 'MOONSHOT', 'https://api.moonshot.ai/v1',
+    { differs: { limitFields: ['max_tokens'] }, claims: ['kimi-*', 'moonshot-*'] }),
+  row('huggingface', 'HUGGINGFACE', 'https://router.huggingface.co/v1', {
+    differs: { limitFields: ['max_tokens'] },
+    keys: ['HF_TOKEN', 'HUGGINGFACE_API_KEY', 'HUGGING_FACE_HUB_TOKEN']
+  }),
   media('runway', 'RUNWAYML', 'https://api.dev.runwayml.com/v1', { keys: ['RUNWAYML_API_SECRET', 'RUNWAY_API_KEY'] }),
   media('fal', 'FAL', 'https://queue.fal.run', { keys: ['FAL_KEY', 'FAL_API_KEY'] }),
   media('replicate', 'REPLICATE', 'https://api.replicate.com/v1',
@@ -74,6 +99,12 @@ export const knownProviders: readonly KnownProvider[] = [
   media('luma', 'LUMAAI', 'https://api.lumalabs.ai/dream-machine/v1', { keys: ['LUMAAI_API_KEY', 'LUMA_API_KEY'] })
 ]
 
+/** What `dialect` may be: the known services, and servers that run models. */
+export const dialectNames: readonly string[] = [...new Set([
+  ...knownProviders.filter(({ protocol }) => protocol === 'openai').map(({ dialect }) => dialect),
+  'gemini', 'litellm', 'vllm', 'sglang', 'llamacpp', 'ollama', 'lmstudio', 'compatible'
+])]
+
 /** A service for images or videos with its own protocol and without a list of models. */
 function media (id: KnownProvider['id'] & Protocol, name: string, baseUrl: string, more: Partial<KnownProvider> = {}) {
   return row(id, name, baseUrl, { protocol: id, discover: false, mediaOnly: true, ...more })
@@ -85,7 +116,7 @@ function row (
   return {
     id,
     protocol: 'openai',
-    dialect: 'compatible',
+    dialect: more.differs === undefined ? 'compatible' : id,
     baseUrl,
     keys: [`${name}_API_KEY`],
     baseUrlVariable: `${name}_BASE_URL`,
