@@ -31,7 +31,12 @@ export default fp<{ keepsWords: boolean }>(async (app, { keepsWords }) => {
     onMismatch: countCostMismatches(app.metrics)
   })
   app.decorate('requests', {
-    catalogue: { resolve: app.models.resolve, provider: app.providers.get, deployments: app.deployments },
+    catalogue: {
+      resolve: app.models.resolve,
+      provider: app.providers.get,
+      deployments: app.deployments,
+      hintFor: app.models.hintFor
+    },
     openReservation: createRequestReservations({
       ledger: app.ledger,
       newId: createIds('hold_'),

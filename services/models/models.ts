@@ -1,8 +1,11 @@
-import { initialModelNames, isServable, modelFromCatalogue } from '../config/catalogue/models.ts'
+import { initialModelNames, modelFromCatalogue } from '../config/catalogue/models.ts'
 import type { DeploymentConfig, GatewayConfig, ModelConfig, ProviderConfig } from '../config/catalogue/types.ts'
 import type { Providers } from '../providers/registry.ts'
 import { compileGlob } from '../shared/glob.ts'
 import { createLru } from '../shared/lru.ts'
+import type { ModelKind } from '../config/catalogue/kinds.ts'
+import { hintFor } from './missing-hint.ts'
+import { kindAt, servedKindAt, type StatedKind } from './kind-at.ts'
 
 interface ModelsOptions {
   config: GatewayConfig
@@ -24,6 +27,7 @@ export function createModels ({ config, providers, onUnlisted, onTruncated }: Mo
   let version = 0
   let found: readonly ProviderConfig[] = []
   const offered = new Map<string, string[]>()
+  const statedKind: StatedKind = (provider, model) => providers.get(provider)?.kindOf?.(model)
 
   function apply (next: GatewayConfig): void {
     const all = [...next.providers]
@@ -31,7 +35,7 @@ export function createModels ({ config, providers, onUnlisted, onTruncated }: Mo
       if (!all.some(({ id, baseUrl }) => id === one.id || isSameServer(baseUrl, one.baseUrl))) all.push(one)
     }
     providers.apply(all)
-    registry = createModelRegistry({ ...next, providers: all })
+    registry = createModelRegistry({ ...next, providers: all }, statedKind)
     for (const { id } of all) registry.setDiscovered(id, offered.get(id) ?? [])
     running = { ...next, providers: all }
     version++
@@ -60,7 +64,14 @@ export function createModels ({ config, providers, onUnlisted, onTruncated }: Mo
     return videos.length === models.length ? videos : []
   }
 
-  registry = createModelRegistry(config)
+  /** The names that a key may send. */
+  function namesFor (mayUse: (model: string) => boolean): string[] {
+    const models = registry.list().map(({ id }) => id).filter(mayUse)
+    const bareNames = models.map(id => id.slice(id.indexOf('/') + 1)).filter(name => registry.get(name) !== undefined)
+    return [...models, ...bareNames, ...running.policies.map(({ id }) => id)]
+  }
+
+  registry = createModelRegistry(config, statedKind)
   apply(config)
   return {
     resolve: (id: string): ResolvedModel | undefined => registry.resolve(id),
@@ -70,6 +81,10 @@ export function createModels ({ config, providers, onUnlisted, onTruncated }: Mo
      */
     resolveVideos,
     list: (): ModelConfig[] => registry.list(),
+    /** What a key gets to read about a name that it cannot use: a sentence, or an empty text. */
+    hintFor (id: string, mayUse: (model: string) => boolean): string {
+      return hintFor(id, registry.unservedKind(id), () => namesFor(mayUse))
+    },
     /** Whether a model chats through every API, not only through Responses. */
     servesChat: ({ kind, deployments }: Pick<ModelConfig, 'kind' | 'deployments'>): boolean =>
       kind === 'chat' && deployments.some(({ provider, model }) =>
@@ -110,7 +125,9 @@ export type ModelRegistry = ReturnType<typeof createModelRegistry>
  * Creates the registry of a configuration, without changing the configuration. Long because its short methods
  * share private state.
  */
-export function createModelRegistry (config: Pick<GatewayConfig, 'providers' | 'models'>) {
+export function createModelRegistry (
+  config: Pick<GatewayConfig, 'providers' | 'models'>, statedKind: StatedKind = () => undefined
+) {
   const configured = new Map(config.models.map((model) => [model.id, toResolved(model)]))
   const claims = config.providers.flatMap(({ id, claims }) => {
     return claims.map((glob) => ({ provider: id, matches: compileGlob(glob) }))
@@ -118,6 +135,7 @@ export function createModelRegistry (config: Pick<GatewayConfig, 'providers' | '
   const providers = new Map(config.providers.map((provider) => [provider.id, provider]))
   // Both are filled on demand, because the start should not wait for a thousand catalogue models.
   const offers = new Map<string, Offers>()
+  const discovered = new Set<string>()
   let bareNames: Offers | null = null
   const unlisted = createLru<ResolvedModel>(limits.cachedUnlisted)
 
@@ -133,7 +151,7 @@ export function createModelRegistry (config: Pick<GatewayConfig, 'providers' | '
   function offersOf (id: string): Offers {
     const provider = providers.get(id)
     if (provider === undefined) return noOffers
-    const found = offers.get(id) ?? toOffers(id, initialModelNames(provider))
+    const found = offers.get(id) ?? toOffers(provider, initialModelNames(provider), statedKind)
     offers.set(id, found)
     return found
   }
@@ -151,21 +169,23 @@ export function createModelRegistry (config: Pick<GatewayConfig, 'providers' | '
 
   /** Resolves an unlisted model by the provider in its name, or by the provider that claims the name. */
   function resolveByName (id: string): ResolvedModel | undefined {
-    const provider = providerOf(id)
-    if (!providers.has(provider)) {
+    const provider = providers.get(providerOf(id))
+    if (provider === undefined) {
       const claim = claims.find(({ matches }) => matches(id))
       return claim && resolve(`${claim.provider}/${id}`)
     }
-    const upstream = id.slice(provider.length + 1)
-    if (upstream === '' || !isServable(provider, upstream)) return undefined
-    return toResolved(modelFromCatalogue(provider, upstream))
+    const upstream = id.slice(provider.id.length + 1)
+    const model = upstream === '' ? null : offeredModel(provider, upstream, statedKind)
+    if (model === null || (discovered.has(provider.id) && !isSold(model))) return undefined
+    return toResolved(model)
   }
 
   return {
     /**
      * Finds a model by id, in this order: a configured model; a model a provider offers, as
      * `<provider>/<upstream>` or by its bare name; any other name at a provider, as `<provider>/<anything>`;
-     * a bare name that a provider claims. Models that no endpoint serves are not found.
+     * a bare name that a provider claims. Models that no endpoint serves are not found, nor are those without
+     * a price that their provider does not list.
      */
     resolve,
 
@@ -178,18 +198,33 @@ export function createModelRegistry (config: Pick<GatewayConfig, 'providers' | '
 
     get: (id: string): ModelConfig | undefined => (configured.get(id) ?? findOffered(id))?.model,
 
+    /** The kind of a model that its provider may have, but cannot serve here; undefined for other names. */
+    unservedKind (id: string): ModelKind | 'other' | undefined {
+      const prefix = providers.get(providerOf(id))
+      const provider = prefix ?? providers.get(claims.find(({ matches }) => matches(id))?.provider ?? '')
+      const upstream = prefix === undefined ? id : id.slice(prefix.id.length + 1)
+      if (provider === undefined || servedKindAt(provider, upstream, statedKind) !== null) return undefined
+      return kindAt(provider, upstream, statedKind)
+    },
+
     /**
      * Replaces the models of a provider; with none, the catalogue's apply. Returns the number of dropped
      * ones. Throws RangeError for an unknown provider.
      */
     setDiscovered (provider: string, upstreamIds: readonly string[]): number {
-      if (!providers.has(provider)) throw new RangeError(`There is no provider ${provider}.`)
-      const servable = upstreamIds.filter((id) => isServable(provider, id))
+      const config = providers.get(provider)
+      if (config === undefined) throw new RangeError(`There is no provider ${provider}.`)
+      const servable = upstreamIds.filter((id) => servedKindAt(config, id, statedKind) !== null)
       const offered = [...new Set(servable)]
         .filter((id) => id !== '' && id.length + provider.length < limits.idLength)
         .slice(0, limits.discoveredPerProvider)
-      if (upstreamIds.length === 0) offers.delete(provider)
-      else offers.set(provider, toOffers(provider, offered))
+      if (upstreamIds.length === 0) {
+        offers.delete(provider)
+        discovered.delete(provider)
+      } else {
+        offers.set(provider, toOffers(config, offered, statedKind))
+        discovered.add(provider)
+      }
       bareNames = null
       return servable.length - offered.length
     }
@@ -200,9 +235,23 @@ type Offers = ReadonlyMap<string, ResolvedModel>
 
 const noOffers: Offers = new Map()
 
-function toOffers (provider: string, upstreamIds: readonly string[]): Offers {
-  const offered = upstreamIds.map((id) => toResolved(modelFromCatalogue(provider, id)))
-  return new Map(offered.map((entry) => [entry.model.id, entry]))
+function toOffers (
+  provider: ProviderConfig, upstreamIds: readonly string[], stated: StatedKind
+): Offers {
+  const models = upstreamIds.map((id) => offeredModel(provider, id, stated)).filter((model) => model !== null)
+  return new Map(models.map((model) => [model.id, toResolved(model)]))
+}
+
+/** A model as a provider offers it; null if the provider cannot serve it here. */
+function offeredModel (provider: ProviderConfig, upstream: string, stated: StatedKind): ModelConfig | null {
+  const kind = servedKindAt(provider, upstream, stated)
+  return kind && modelFromCatalogue(provider.id, upstream, kind)
+}
+
+/** Whether a model has a price in some unit. */
+export function isSold ({ price, deployments, images, video }: ModelConfig): boolean {
+  return price !== null || deployments.some(deployment => deployment.price != null) ||
+    (images?.prices.length ?? 0) > 0 || (video?.prices.length ?? 0) > 0
 }
 
 /**

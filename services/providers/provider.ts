@@ -2,6 +2,7 @@ import type {
   ChatCompletion, ChatCompletionChunk, ChatCompletionRequest
 } from '../../schemas/openai/chat-completions.ts'
 import type { Completion, CompletionRequest } from '../../schemas/openai/completions.ts'
+import type { ModelKind } from '../config/catalogue/kinds.ts'
 import type { FieldPricing } from '../config/catalogue/priced-fields.ts'
 import type { JsonText } from '../shared/json.ts'
 import type { Download } from '../media/media.ts'
@@ -126,6 +127,8 @@ export interface ChatApi {
   models?: (signal: AbortSignal) => Promise<string[]>
   /** What the server has said of the lengths that a model takes. Absent: it never does. */
   limitsOf?: (model: string) => ServerLimits
+  /** The kind of a model that the server's list has stated. Absent: it never does. */
+  kindOf?: (model: string) => ModelKind | undefined
   /** What it would not do of a request, by the parameters alone. Absent: it takes all of them. */
   unmet?: (request: ChatCompletionRequest, model: string) => UnmetParameters
 }

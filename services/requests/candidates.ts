@@ -30,6 +30,8 @@ export interface Catalogue {
   resolve (model: string): ResolvedModel | undefined
   provider (id: string): Provider | undefined
   deployments: Pick<Deployments, 'of'>
+  /** A sentence about a name that a key cannot use; may be empty. */
+  hintFor? (model: string, mayUse: (model: string) => boolean): string
 }
 
 /** The inputs that determine the candidates of a request. */
@@ -65,7 +67,9 @@ export function planFor<K extends Kind> (
 ): Plan<Candidate<ProviderOf<K>>> {
   const { kind, model: id, mayUse } = request
   const resolved = catalogue.resolve(id)
-  if (resolved === undefined || !mayUse(resolved.model.id)) throw GatewayError.modelNotFound(id)
+  if (resolved === undefined || !mayUse(resolved.model.id)) {
+    throw GatewayError.modelNotFound(id, catalogue.hintFor?.(id, mayUse))
+  }
   if (resolved.model.kind !== kind) throw wrongKind(id, resolved.model.kind, kind)
   const all = candidatesOf(resolved, kind, catalogue)
   const sellable = all.filter(({ price }) => price !== null)

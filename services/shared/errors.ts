@@ -66,16 +66,17 @@ export class GatewayError extends Error {
     return new GatewayError(401, 'invalid_request_error', message, { code, headers })
   }
 
-  /** 404: the model does not exist, or this key may not use it. */
-  static modelNotFound (model: string): GatewayError {
-    const message = `The model \`${shownText(model, maxShownName)}\` does not exist or you do not have access to it.`
+  /** 404: the model does not exist, or this key may not use it. `hint` is a sentence after that, or empty. */
+  static modelNotFound (model: string, hint = ''): GatewayError {
+    const name = shownText(model, maxShownName)
+    const message = `The model \`${name}\` does not exist or you do not have access to it. ${hint}`.trimEnd()
     return new GatewayError(404, 'invalid_request_error', message, { code: 'model_not_found' })
   }
 
-  /** 404 of `GET /v1/models/:id`. */
-  static unknownModel (model: string): GatewayError {
-    return new GatewayError(404, 'invalid_request_error', `The model '${shownText(model, maxShownName)}' does not exist`,
-      { param: 'model', code: 'model_not_found' })
+  /** 404 of `GET /v1/models/:id`. `hint` is a sentence after the message, or empty. */
+  static unknownModel (model: string, hint = ''): GatewayError {
+    const message = `The model '${shownText(model, maxShownName)}' does not exist${hint === '' ? '' : `. ${hint}`}`
+    return new GatewayError(404, 'invalid_request_error', message, { param: 'model', code: 'model_not_found' })
   }
 
   /** 503: the gateway cannot serve the request now; the client may retry after the given time. */

@@ -8,7 +8,6 @@ import { planFor, type Candidate, type Catalogue } from '../requests/candidates.
 import type { Exchange } from '../requests/exchange.ts'
 import type { RetryOptions } from '../requests/request-headers.ts'
 import { setCandidate } from '../requests/request-record.ts'
-import { GatewayError } from '../shared/errors.ts'
 import { checkWebhookUrl, noJobForWebhook } from './webhooks/check-url.ts'
 import { makeChoices } from './make-choices.ts'
 import type { JobCandidate } from './job.ts'
@@ -55,8 +54,8 @@ export function planVideo (
   record.requestedModel = body.model
   if (webhook !== undefined && !isBackground) throw noJobForWebhook()
   const resolved = models.resolveVideos(body.model).find(({ model }) => mayUse(model.id))
-  if (resolved === undefined) throw GatewayError.modelNotFound(body.model)
-  const { model, requested } = planFor({ kind: 'video', model: resolved.model.id, fallbacks: [], mayUse }, catalogue)
+  const id = resolved?.model.id ?? body.model
+  const { model, requested } = planFor({ kind: 'video', model: id, fallbacks: [], mayUse }, catalogue)
   const { task, able } = makeChoices(readVideoOrder(body, model), model, requested)
   setCandidate(record, able[0])
   return {

@@ -125,13 +125,15 @@ export const assumedCapabilities: Capabilities = Object.freeze({
   streaming: true
 })
 
-/** An unknown model is a chat model with all capabilities and without a price. */
-export function modelFromCatalogue (provider: string, upstream: string): ModelConfig {
+/** An unknown model is of the given kind, with all capabilities and without a price. */
+export function modelFromCatalogue (
+  provider: string, upstream: string, kind: ModelConfig['kind'] = 'chat'
+): ModelConfig {
   const known = catalogueModel(provider, upstream)
   const video = knownVideo(provider, upstream)
   return {
     id: `${provider}/${upstream}`,
-    kind: known?.kind ?? 'chat',
+    kind: known?.kind ?? kind,
     deployments: [{ provider, model: upstream, ...deploymentDefaults }],
     price: known?.price ?? null,
     contextWindow: known?.contextWindow ?? null,
@@ -143,11 +145,6 @@ export function modelFromCatalogue (provider: string, upstream: string): ModelCo
     ownedBy: provider,
     created: known?.created ?? defaultCreated
   }
-}
-
-/** Whether an endpoint can serve a model; false only for a model of another kind. */
-export function isServable (provider: string, upstream: string): boolean {
-  return catalogueModel(provider, upstream)?.kind !== null
 }
 
 /** The models of a provider until it has listed them. */

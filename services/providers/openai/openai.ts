@@ -1,16 +1,18 @@
+import type { ModelKind } from '../../config/catalogue/kinds.ts'
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, isText, type JsonObject } from '../../shared/json.ts'
 import {
-  looksLikeEvents, maxResponseBytes, objectOf, parseResponse, readObject, toText
+  looksLikeEvents, maxResponseBytes, objectOf, parseResponse, readText, toText
 } from '../upstream/read-response.ts'
 import { readUpstreamError } from '../error-body.ts'
 import { recordChoices } from '../generated-text.ts'
 import type { ChatApi, ProviderResponse, ProviderParts, Upstream } from '../provider.ts'
-import { limitsInRefusal, statedLimits } from '../server-limits.ts'
+import { limitsInRefusal } from '../server-limits.ts'
 import { promptsOf } from '../../shared/request-fields.ts'
 import { createReport, recordUsage, statedName, type StreamReport } from '../report.ts'
 import { dialects, type Dialect } from './dialects.ts'
 import { createOpenAIImages } from './images.ts'
+import { readModelList } from './model-list.ts'
 import { OutputGuard } from './output-guard.ts'
 import { createResponsesApi } from './responses/responses-api.ts'
 import { unmetParameters } from './request.ts'
@@ -68,6 +70,7 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
   }
   const postHeaders = { ...ownHeaders, 'content-type': 'application/json', accept: '*/*' }
 
+  let kinds: ReadonlyMap<string, ModelKind | undefined> = new Map()
   const { learnLimits, limitsOf, send } = createSender({ apiKey, headers: postHeaders, connection, dialect })
 
   async function post<Body, Chunk> (path: string, call: TextCall): Promise<ProviderResponse<Body, Chunk>> {
@@ -103,19 +106,15 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
       : undefined,
     unmet: (request, model) => unmetParameters(request, model, dialect),
     limitsOf,
+    kindOf: model => kinds.get(model),
     complete: dialect.completions ? call => post('/completions', call) : undefined,
     async models (signal) {
       const upstream = await connection.send({ method: 'GET', path: '/models', headers: ownHeaders, signal })
       if (upstream.status !== 200) throw await readUpstreamError(upstream, apiKey)
-      const list = await readObject(upstream)
-      const { modelPrefix: prefix } = dialect
-      return (Array.isArray(list.data) ? list.data : []).filter(isObject).flatMap(model => {
-        const { id } = model
-        if (!isText(id)) return []
-        const name = id.startsWith(prefix) ? id.slice(prefix.length) : id
-        learnLimits(name, statedLimits(model))
-        return [name]
-      })
+      const listed = readModelList(await parseResponse(await readText(upstream)), dialect.modelPrefix)
+      kinds = new Map(listed.map(({ name, kind }) => [name, kind]))
+      for (const { name, limits } of listed) learnLimits(name, limits)
+      return listed.map(({ name }) => name)
     }
   }
 }

@@ -151,3 +151,44 @@ t.test('unlisted models are cached up to a limit', async (t) => {
   for (let index = 0; index < 1_000; index++) registry.resolve(`openai/${index}`)
   t.not(registry.resolve('openai/first'), first, 'evicted')
 })
+
+t.test('a model of a kind that is not served, or not at its provider, is neither listed nor found', async t => {
+  const registry = createModelRegistry(config)
+  registry.setDiscovered('openai', ['gpt-99', 'whisper-1', 'tts-1', 'omni-moderation-latest', 'sora-2', 'dall-e-3', 'babbage-002'])
+  const listed = registry.list().filter(({ ownedBy, id }) => ownedBy === 'openai' && id.startsWith('openai/'))
+  t.same(listed.map(({ id, kind }) => [id, kind]), [
+    ['openai/gpt-priced', 'chat'], ['openai/gpt-99', 'chat'], ['openai/dall-e-3', 'image'], ['openai/babbage-002', 'chat']
+  ])
+  t.equal(registry.resolve('openai/tts-1'), undefined)
+  t.equal(registry.unservedKind('openai/tts-1'), 'speech')
+  t.equal(registry.unservedKind('openai/sora-2'), 'video')
+  t.equal(registry.unservedKind('openai/dall-e-3'), undefined)
+  t.equal(registry.unservedKind('gpt-realtime-2'), 'realtime', 'claimed')
+  t.equal(registry.unservedKind('nothing'), undefined)
+})
+
+t.test('the kind that a server states counts before the name, and the catalogue before both', async t => {
+  const stated = (_: string, model: string) => ({ mystery: 'image', 'flux-chat': 'chat', 'gpt-4.1': 'video' } as const)[model]
+  const registry = createModelRegistry(config, stated)
+  registry.setDiscovered('local', ['mystery', 'flux-chat', 'plain'])
+  t.same(['mystery', 'flux-chat', 'plain'].map(name => registry.get(`local/${name}`)?.kind), ['image', 'chat', 'chat'])
+  t.equal(registry.resolve('openai/gpt-4.1')?.model.kind, 'chat')
+})
+
+t.test('a media provider has no chat models', async t => {
+  const registry = createModelRegistry(parseConfig('', { FAL_KEY: 'x', REPLICATE_API_TOKEN: 'x' }))
+  t.equal(registry.resolve('fal/fal-ai/veo3.1')?.model.kind, 'video')
+  t.equal(registry.resolve('fal/fal-ai/recraft/v4/text-to-image')?.model.kind, 'image')
+  t.equal(registry.resolve('replicate/google/veo-3.1')?.model.kind, 'video')
+  t.equal(registry.list().filter(({ kind }) => kind === 'chat').length, 0)
+})
+
+t.test('a name without a price that its provider does not list does not exist', async t => {
+  const registry = createModelRegistry(config)
+  t.ok(registry.resolve('openai/gpt-4.1-mni'), 'not yet listed')
+  const listed = createModelRegistry(config)
+  listed.setDiscovered('openai', ['gpt-4.1-mini'])
+  t.equal(listed.resolve('openai/gpt-4.1-mni'), undefined)
+  t.equal(listed.resolve('gpt-4.1-mni'), undefined)
+  t.ok(listed.resolve('openai/gpt-4.1'), 'it has a price')
+})
