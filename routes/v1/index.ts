@@ -1,5 +1,6 @@
-import type { FastifyInstance, FastifyPluginAsync, onRequestHookHandler } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, onRequestHookHandler, preHandlerHookHandler } from 'fastify'
 import { speaksMessages } from '../../services/http/messages-error.ts'
+import { isObject, isText, JsonText } from '../../services/shared/json.ts'
 import chatCompletions from './chat-completions.ts'
 import completions from './completions.ts'
 import dashboardBilling from './dashboard-billing.ts'
@@ -20,6 +21,7 @@ const v1: FastifyPluginAsync = async app => {
   await app.register(async keyed => {
     requireKey(keyed)
     await keyed.register(async working => {
+      working.addHook('preHandler', takeAlias)
       working.addHook('preHandler', working.keepLimits)
       await working.register(chatCompletions)
       await working.register(completions)
@@ -36,6 +38,7 @@ const v1: FastifyPluginAsync = async app => {
   await app.register(async keyed => {
     requireKey(keyed, addRequestId, keyed.takeApiKey)
     await keyed.register(async working => {
+      working.addHook('preHandler', takeAlias)
       working.addHook('preHandler', working.keepLimits)
       await working.register(messages)
       await working.register(messagesCountTokens)
@@ -54,6 +57,17 @@ function requireKey (app: FastifyInstance, ...first: onRequestHookHandler[]): vo
   for (const hook of first) app.addHook('onRequest', hook)
   app.addHook('onRequest', app.authenticate)
   app.addHook('onRequest', app.keepShare)
+}
+
+/** Replaces an alias by the model that it stands for, in the body and its text. */
+const takeAlias: preHandlerHookHandler = (request, _reply, done) => {
+  const { body, server: { models } } = request
+  if (isObject(body) && isText(body.model)) {
+    const model = models.targetOf(body.model)
+    if (model !== body.model) request.jsonText = JsonText.from({ ...body, model })
+    body.model = model
+  }
+  done()
 }
 
 /** Adds the header in which clients of the Messages API look for the request id. */

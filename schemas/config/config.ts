@@ -45,6 +45,13 @@ export const GatewayFile = Type.Object({
     'OPENAI_API_KEY. A provider listed here replaces the one of the same id.', true),
   providers: Type.Array(ProviderEntry, { maxItems: 200, default: [], description: 'The servers that run models.' }),
   models: Type.Array(ModelEntry, { maxItems: 10_000, default: [], description: 'The models on offer.' }),
+  aliases: Type.Record(Type.String(), Type.String({ minLength: 1, maxLength: 512 }), {
+    maxProperties: 200,
+    default: {},
+    description: 'Names that clients may send for a model or policy, `*` for any text; the first match applies. Only ' +
+      'for names that are not sold: those of models with a price take precedence.',
+    examples: [{ 'claude-*': 'auto', 'gpt-*': 'openai/gpt-4.1' }]
+  }),
   policies: Type.Array(PolicyEntry, { maxItems: 100, default: [], description: 'How `auto` chooses.' }),
   requests: RequestsEntry,
   breaker: BreakerEntry,

@@ -18,5 +18,6 @@ export const blockDefaults = {
   video: videoDefaults,
   usage: usageDefaults,
   alerts: alertDefaults,
+  aliases: [],
   console: toParsed(ConsoleBlock, Value.Default(ConsoleBlock, {}))
 }

@@ -7,6 +7,8 @@ import type { ModelKind } from '../config/catalogue/kinds.ts'
 import { hintFor } from './missing-hint.ts'
 import { kindAt, servedKindAt, type StatedKind } from './kind-at.ts'
 
+interface Alias { matches (name: string): boolean, model: string }
+
 interface ModelsOptions {
   config: GatewayConfig
   providers: Pick<Providers, 'get' | 'apply'>
@@ -26,6 +28,7 @@ export function createModels ({ config, providers, onUnlisted, onTruncated }: Mo
   let registry: ModelRegistry
   let version = 0
   let found: readonly ProviderConfig[] = []
+  let aliases: readonly Alias[] = []
   const offered = new Map<string, string[]>()
   const statedKind: StatedKind = (provider, model) => providers.get(provider)?.kindOf?.(model)
 
@@ -38,6 +41,7 @@ export function createModels ({ config, providers, onUnlisted, onTruncated }: Mo
     registry = createModelRegistry({ ...next, providers: all }, statedKind)
     for (const { id } of all) registry.setDiscovered(id, offered.get(id) ?? [])
     running = { ...next, providers: all }
+    aliases = next.aliases.map(({ pattern, model }) => ({ matches: compileGlob(pattern), model }))
     version++
   }
 
@@ -81,6 +85,13 @@ export function createModels ({ config, providers, onUnlisted, onTruncated }: Mo
      */
     resolveVideos,
     list: (): ModelConfig[] => registry.list(),
+    /** What a name means: itself if it is sold, else the model or policy of the first alias that matches. */
+    targetOf (id: string): string {
+      if (aliases.length === 0 || running.policies.some(policy => policy.id === id)) return id
+      const model = registry.resolve(id)?.model
+      if (model !== undefined && isSold(model)) return id
+      return aliases.find(({ matches }) => matches(id))?.model ?? id
+    },
     /** What a key gets to read about a name that it cannot use: a sentence, or an empty text. */
     hintFor (id: string, mayUse: (model: string) => boolean): string {
       return hintFor(id, registry.unservedKind(id), () => namesFor(mayUse))

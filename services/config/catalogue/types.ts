@@ -19,6 +19,7 @@ export interface GatewayConfig {
   providers: ProviderConfig[]
   models: ModelConfig[]
   policies: PolicyConfig[]
+  aliases: readonly AliasConfig[]
   requests: RequestsConfig
   breaker: BreakerConfig
   video: VideoSettings
@@ -26,6 +27,9 @@ export interface GatewayConfig {
   alerts: AlertSettings
   console: ConsoleSettings
 }
+
+/** A name with `*` for any text that stands for a model or policy. */
+export interface AliasConfig { pattern: string, model: string }
 
 /** Keys of the file that a model lacks, or has in another form. */
 type Resolved = 'provider' | 'model' | 'deployments' | 'price' | 'cost' | 'capabilities' | 'images' | 'video' | 'quality'

@@ -9,6 +9,7 @@ import { providersFromEnvironment } from '../environment/environment.ts'
 import { sandboxModels } from '../sandbox.ts'
 import { checkStructure } from '../validate/check-structure.ts'
 import { parseYaml } from '../yaml/document.ts'
+import { readAliases } from './aliases.ts'
 import { readModels } from './models.ts'
 import { readPolicies } from './policies.ts'
 import { readProviders } from './providers.ts'
@@ -25,7 +26,10 @@ export function parseConfig (text: string, env: NodeJS.ProcessEnv, source = 'gat
   const providers = [...listed, ...found.providers]
   const models = withSandbox(readModels(file, new Set(providers.map(({ id }) => id)), document), providers)
   const discovering = providers.filter((one) => one.discover || initialModelNames(one).length > 0)
-  const policies = readPolicies(file, models, new Set(discovering.map(({ id }) => id)), document)
+  const discoveringIds = new Set(discovering.map(({ id }) => id))
+  const policies = readPolicies(file, models, discoveringIds, document)
+  const targets = { providers, models, policies, discovering: discoveringIds }
+  const aliases = readAliases(file.aliases, targets, document)
   const alerts = toParsed(AlertsBlock, file.alerts, { document, path: ['alerts'] })
   const problems = [...document.problems(), ...found.problems]
   if (problems.length > 0) throw new ConfigError(source, problems)
@@ -33,6 +37,7 @@ export function parseConfig (text: string, env: NodeJS.ProcessEnv, source = 'gat
     providers,
     models,
     policies,
+    aliases,
     requests: toParsed(RequestsEntry, file.requests),
     breaker: toParsed(BreakerEntry, file.breaker),
     video: toParsed(VideoBlock, file.video),

@@ -27,6 +27,7 @@ export interface CheckedFile {
   providers: Entries<ProviderEntry>
   models: Entries<ModelEntry>
   policies: Entries<PolicyEntry>
+  aliases: Record<string, string>
   requests: Static<typeof RequestsEntry>
   breaker: Static<typeof BreakerEntry>
   video: Static<typeof VideoBlock>
@@ -53,6 +54,7 @@ export function checkStructure (document: YamlDocument): CheckedFile {
     providers: entries('providers', ProviderEntry, file, document),
     models: entries('models', ModelEntry, file, document),
     policies: entries('policies', PolicyEntry, file, document),
+    aliases: section('aliases', GatewayFile.properties.aliases, file),
     requests: section('requests', RequestsEntry, file),
     breaker: section('breaker', BreakerEntry, file),
     video: section('video', VideoBlock, file),
