@@ -132,6 +132,7 @@ function pluginsOf (
     withOptions(library.metrics, { ...settings.metricsLabels, nodeMetrics: siblings?.metrics }),
     ...metricsAddress === null ? [] : [withOptions(gateway.metricsPort, metricsAddress)],
     withOptions(gateway.models, { config }),
+    withOptions(gateway.modelLists, {}),
     withOptions(library.openapi, { version }),
     withOptions(gateway.overload, { ...settings.load, nodeCounts: siblings?.counts }),
     withOptions(gateway.providers, { trustedOrigins }),

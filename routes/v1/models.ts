@@ -9,6 +9,7 @@ import { describeModel } from '../../services/models/describe.ts'
 import { pageOfModels, toMessagesModel } from '../../services/apis/messages/list-models.ts'
 
 const serializePage = serializerOf(MessagesModelPage)
+const serializeList = serializerOf(ModelList)
 const serializeModel = serializerOf(MessagesModel)
 
 const json = 'application/json; charset=utf-8'
@@ -18,8 +19,8 @@ const alsoMessages = 'With the header `anthropic-version`, in the form of Anthro
   'models available at `/v1/messages`.'
 
 /**
- * `GET /models` and `GET /models/:id`: the models that the key may use, in the form of the client's API. Ids
- * may contain slashes, raw or percent-encoded.
+ * `GET /models` and `GET /models/:id`: the policies and models that the key may use, in the form of the
+ * client's API. Ids may contain slashes, raw or percent-encoded.
  */
 const models: FastifyPluginAsyncTypebox = async app => {
   app.get('/models', {
@@ -32,12 +33,15 @@ const models: FastifyPluginAsyncTypebox = async app => {
       response: { 200: ModelList, ...errorResponses }
     }
   }, async (request, reply) => {
-    const { apiKey, query } = request
+    const listing = app.modelLists.of(request.apiKey)
+    const { list, chat } = listing
     const isMessages = speaksMessages(request)
-    const offered = app.models.list().filter(({ id }) => apiKey.mayUse(id))
-    const data = (isMessages ? offered.filter(app.models.servesChat) : offered).map(describeModel)
-    if (isMessages) reply.type(json).serializer(() => serializePage(pageOfModels(data, query)))
-    return { object: 'list' as const, data }
+    reply.type(json).serializer(() => {
+      if (isMessages) return serializePage(pageOfModels(chat, request.query))
+      listing.text ??= serializeList(list)
+      return listing.text
+    })
+    return list
   })
 
   app.get('/models/*', {
@@ -50,12 +54,14 @@ const models: FastifyPluginAsyncTypebox = async app => {
       response: { 200: Model, ...errorResponses }
     }
   }, async (request, reply) => {
-    const { apiKey, params: { '*': id } } = request
+    const { apiKey, params: { '*': name } } = request
+    const mayUse = (model: string): boolean => apiKey.mayUse(model)
+    const id = app.models.targetOf(name)
     const model = app.models.resolve(id)?.model
     const isMessages = speaksMessages(request)
-    if (model === undefined || !apiKey.mayUse(model.id)) throw GatewayError.unknownModel(id)
-    if (isMessages && !app.models.servesChat(model)) throw GatewayError.unknownModel(id)
-    const described = describeModel(model)
+    const isOffered = model !== undefined && mayUse(model.id) && (!isMessages || app.models.servesChat(model))
+    const described = isOffered ? describeModel(model) : app.modelLists.policy(id, mayUse)
+    if (described === null) throw GatewayError.unknownModel(name, app.models.hintFor(name, mayUse))
     if (isMessages) reply.type(json).serializer(() => serializeModel(toMessagesModel(described)))
     return described
   })

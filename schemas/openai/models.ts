@@ -1,8 +1,19 @@
 import { Type, type Static } from '@sinclair/typebox'
+import { Nullable } from '../shared/combinators.ts'
 
 const usd = (unit: string) => Type.Optional(Type.String({ description: `USD per ${unit}, an exact decimal number.` }))
 
+const perToken = (what: string) => Type.Optional(Type.String({
+  description: `USD per ${what}, under OpenRouter's name; \`-1\`: not known in advance, or no price.`
+}))
+
 const Pricing = Type.Object({
+  prompt: perToken('prompt token'),
+  completion: perToken('completion token'),
+  request: perToken('request'),
+  input_cache_read: perToken('prompt token read from the cache'),
+  input_cache_write: perToken('prompt token written to the cache'),
+  web_search: perToken('web search'),
   input: usd('1 million prompt tokens'),
   output: usd('1 million completion tokens'),
   cache_read: usd('1 million prompt tokens read from the cache; absent: as input'),
@@ -42,6 +53,53 @@ const Images = Type.Object({
   })))
 }, { description: 'Capabilities of an image model, under the names of `images` in gateway.yaml.' })
 
+const Video = Type.Object({
+  seconds: Type.Optional(Type.Array(Type.Number())),
+  default_seconds: Type.Optional(Type.Number()),
+  max_seconds: Type.Optional(Type.Number()),
+  sizes: Type.Optional(Type.Array(Type.String())),
+  default_size: Type.Optional(Type.String()),
+  aspect_ratios: Type.Optional(Type.Array(Type.String())),
+  audio: Type.Optional(Type.Boolean()),
+  default_audio: Type.Optional(Type.Boolean()),
+  first_frame: Type.Optional(Type.Boolean()),
+  last_frame: Type.Optional(Type.Boolean()),
+  prices: Type.Optional(Type.Array(Type.Object({
+    size: Type.Optional(Type.String()),
+    audio: Type.Optional(Type.Boolean()),
+    second: Type.String()
+  })))
+}, { description: 'Capabilities of a video model, under the names of `video` in gateway.yaml.' })
+
+/** Fields of OpenRouter's records, which many clients read. Source: @openrouter/sdk 1.3.19, model.d.ts. */
+const clientFields = {
+  name: Type.Optional(Type.String()),
+  description: Type.Optional(Type.String()),
+  canonical_slug: Type.Optional(Type.String()),
+  context_length: Type.Optional(Nullable(Type.Integer({ description: 'The same as `context_window`.' }))),
+  max_model_len: Type.Optional(Type.Integer({ description: 'The same, as vLLM names it.' })),
+  max_input_tokens: Type.Optional(Type.Integer({ description: 'The same, as LiteLLM names it.' })),
+  max_tokens: Type.Optional(Type.Integer({ description: 'The same as `max_output_tokens`.' })),
+  top_provider: Type.Optional(Type.Object({
+    context_length: Nullable(Type.Integer()),
+    max_completion_tokens: Nullable(Type.Integer()),
+    is_moderated: Type.Boolean()
+  })),
+  architecture: Type.Optional(Type.Object({
+    modality: Type.String(),
+    input_modalities: Type.Array(Type.String()),
+    output_modalities: Type.Array(Type.String()),
+    tokenizer: Type.String(),
+    instruct_type: Type.Null()
+  })),
+  supported_parameters: Type.Optional(Type.Array(Type.String())),
+  default_parameters: Type.Optional(Type.Null()),
+  per_request_limits: Type.Optional(Type.Null()),
+  supported_voices: Type.Optional(Type.Null()),
+  knowledge_cutoff: Type.Optional(Nullable(Type.String())),
+  links: Type.Optional(Type.Object({ details: Type.String() }))
+}
+
 /**
  * One model: OpenAI's four fields, `created` in Unix seconds, and extensions of Tollgate, each absent if
  * unknown.
@@ -64,8 +122,10 @@ export const Model = Type.Object({
     temperature: Type.Optional(Type.Boolean())
   })),
   images: Type.Optional(Images),
+  video: Type.Optional(Video),
   knowledge: Type.Optional(Type.String({ description: 'Knowledge cutoff, e.g. `2024-04`.' })),
-  deprecated: Type.Optional(Type.Boolean({ description: 'True if the provider will retire the model.' }))
+  deprecated: Type.Optional(Type.Boolean({ description: 'True if the provider will retire the model.' })),
+  ...clientFields
 }, {
   additionalProperties: true,
   examples: [{
@@ -84,5 +144,10 @@ export const Model = Type.Object({
 export type Model = Static<typeof Model>
 
 /** Response of `GET /v1/models`; never paged. */
-export const ModelList = Type.Object({ object: Type.Literal('list'), data: Type.Array(Model) })
+export const ModelList = Type.Object({
+  object: Type.Literal('list'),
+  data: Type.Array(Model),
+  total_count: Type.Optional(Type.Integer()),
+  links: Type.Optional(Type.Object({ next: Type.Null() }))
+})
 export type ModelList = Static<typeof ModelList>

@@ -1,16 +1,19 @@
 import type { Model } from '../../schemas/openai/models.ts'
 import { assumedCapabilities, catalogueModel, type CatalogueModel } from '../config/catalogue/models.ts'
 import type {
-  Capabilities, ImageAbilities, ImagePrice, ModelConfig, Price, ServiceTierPrice
+  Capabilities, ImageAbilities, ImagePrice, ModelConfig, Price, ServiceTierPrice, VideoAbilities
 } from '../config/catalogue/types.ts'
 import { usdText } from '../shared/money.ts'
+import { clientFields, clientPricing, type Modalities } from './client-fields.ts'
 
 /** Describes a model for clients: OpenAI's fields with available prices, limits and capabilities. */
 export function describeModel (model: ModelConfig): Model {
-  const { id, kind, created, ownedBy, price, contextWindow, maxOutput, capabilities, images } = model
+  const { id, kind, created, ownedBy, price, contextWindow, maxOutput, capabilities, images, video } = model
   const [first] = model.deployments
   const known = first && catalogueModel(first.provider, first.model)
-  return present({
+  const isAssumed = capabilities === assumedCapabilities
+  const modalities = isAssumed ? textOnly(kind) : modalitiesOf(model, known)
+  const described = present({
     id,
     object: 'model' as const,
     created,
@@ -18,12 +21,18 @@ export function describeModel (model: ModelConfig): Model {
     kind,
     context_window: contextWindow,
     max_output_tokens: maxOutput,
-    pricing: price && describePrice(price),
-    ...(capabilities === assumedCapabilities ? {} : describeCapabilities(model, known)),
+    modalities: isAssumed ? null : modalities,
+    capabilities: isAssumed ? null : describeCapabilities(model, known),
     images: images && describeImages(images),
+    video: video && describeVideo(video),
     knowledge: known?.knowledge,
     deprecated: known?.deprecated
   })
+  return {
+    ...described,
+    ...clientFields(model, known, modalities),
+    pricing: { ...(price && describePrice(price)), ...clientPricing(model) }
+  }
 }
 
 function describePrice (price: Price) {
@@ -57,20 +66,23 @@ function usdPerMillion (pico: number | null): string | null {
   return pico === null ? null : usdText(pico * 1000)
 }
 
-function describeCapabilities (
-  { kind, capabilities }: ModelConfig, known: CatalogueModel | undefined
-): Pick<Model, 'modalities' | 'capabilities'> {
+function describeCapabilities ({ kind, capabilities }: ModelConfig, known: CatalogueModel | undefined) {
   const { tools, jsonSchema, reasoning, streaming } = capabilities
-  const output = kind === 'chat' ? 'text' as const : kind
+  const streams = streaming && kind === 'chat'
+  const temperature = known?.temperature
+  return present({ tools, json_schema: jsonSchema, reasoning, streaming: streams, temperature })
+}
+
+function modalitiesOf ({ kind, capabilities }: ModelConfig, known: CatalogueModel | undefined): Modalities {
   return {
-    modalities: {
-      input: ['text', ...inputMedia(capabilities), ...known?.input.includes('video') ? ['video'] : []],
-      output: known?.kind === kind ? [...known.output] : [output]
-    },
-    capabilities: present({
-      tools, json_schema: jsonSchema, reasoning, streaming, temperature: known?.temperature
-    })
+    input: ['text', ...inputMedia(capabilities), ...known?.input.includes('video') ? ['video'] : []],
+    output: known?.kind === kind ? [...known.output] : textOnly(kind).output
   }
+}
+
+/** The media of a model whose capabilities are unknown. */
+function textOnly (kind: ModelConfig['kind']): Modalities {
+  return { input: ['text'], output: [kind === 'chat' ? 'text' : kind] }
 }
 
 function inputMedia ({ vision, audio, files }: Capabilities): string[] {
@@ -101,6 +113,27 @@ function describeImagePrice ({ size, quality, imageNano, furtherMegapixelNano }:
     image: usdText(imageNano),
     further_megapixel: furtherMegapixelNano === 0 ? null : usdText(furtherMegapixelNano)
   })
+}
+
+/** Lengths, sizes, frames and prices of a video model, under the names of gateway.yaml. */
+function describeVideo (video: VideoAbilities) {
+  return present({
+    seconds: video.seconds,
+    default_seconds: video.defaultSeconds,
+    max_seconds: video.maxSeconds,
+    sizes: video.sizes,
+    default_size: video.defaultSize,
+    aspect_ratios: video.aspectRatios,
+    audio: video.audio,
+    default_audio: video.defaultAudio,
+    first_frame: video.firstFrame,
+    last_frame: video.lastFrame,
+    prices: video.prices.length === 0 ? null : video.prices.map(describeVideoPrice)
+  })
+}
+
+function describeVideoPrice ({ size, audio, secondNano }: VideoAbilities['prices'][number]) {
+  return present({ size, audio, second: usdText(secondNano) })
 }
 
 type KeysWithValue<Fields> =

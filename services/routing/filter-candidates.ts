@@ -73,6 +73,17 @@ export function filterCandidates (
   return { possible: meeting, reserve, excluded }
 }
 
+/** The chat models that a policy chooses from at first, for a key. */
+export function modelsInReach (
+  mayUse: RoutingRequest['mayUse'], { ranks }: RoutingPolicy, { models }: ModelPool
+): ModelConfig[] {
+  const usable = models.filter(({ model }) => mayUse(model.id))
+  const rankOf = (model: string): number | null => ranks.get(model) ?? null
+  const rank = lowestRank(usable, rankOf)
+  return usable.filter(({ model, prices }) => model.kind === 'chat' && prices.length > 0 && rankOf(model.id) === rank)
+    .map(({ model }) => model)
+}
+
 interface Considered {
   considered: readonly PoolModel[]
   /** Names and patterns on the request's list that match no model which the key may use. */

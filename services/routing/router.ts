@@ -3,7 +3,7 @@ import { conversationId } from '../shared/conversation.ts'
 import { GatewayError } from '../shared/errors.ts'
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import { noModelQualifies, type UnmetByModel } from './constraints.ts'
-import { filterCandidates } from './filter-candidates.ts'
+import { filterCandidates, modelsInReach } from './filter-candidates.ts'
 import { bestOf, rankModels } from './rank.ts'
 import { extractFeatures } from './request-features.ts'
 import { confidenceOf, mainDomain, signalsOf } from './describe.ts'
@@ -25,6 +25,8 @@ export interface Router {
   stick (decision: RouterDecision, model: string): void
   /** Removes the sticky model of the conversation after it failed. */
   unstick (decision: RouterDecision): void
+  /** The chat models that a policy chooses from at first, for a key; none for an unknown policy. */
+  inReach (policy: string, mayUse: RoutingRequest['mayUse']): readonly ModelConfig[]
 }
 
 /** The models and policies of the running configuration. `version` changes whenever they do. */
@@ -141,7 +143,13 @@ export function createRouter (
       const quality = ranked.find(({ id }) => id === model)?.quality
       if (quality !== undefined) stickyModels.set(conversation, { model, quality })
     },
-    unstick ({ conversation }) { stickyModels.delete(conversation) }
+    unstick ({ conversation }) { stickyModels.delete(conversation) },
+    inReach (id, mayUse) {
+      const { weights } = analyzer ??= createAnalyzer()
+      const pool = poolOf(weights)
+      const policy = pool.policies.get(id)
+      return policy === undefined ? [] : modelsInReach(mayUse, policy, pool).filter(catalogue.servesChat)
+    }
   }
 }
 
