@@ -1,4 +1,4 @@
-import type { Protocol } from '../../../schemas/config/providers.ts'
+import type { Protocol } from '../../../schemas/config/known-providers.ts'
 import type { ModelConfig, ProviderConfig } from './types.ts'
 
 /** What a model does. An endpoint serves the first three. */
