@@ -10,16 +10,10 @@ import { pastDeadline } from '../helpers/timeouts.ts'
 import { encode, errorBody, replay, startAnthropic } from '../servers/anthropic.ts'
 import { says, startGemini } from '../servers/gemini.ts'
 import { document, events, finish, head, send, sequence, startUpstream, type Script, type Upstream } from '../servers/upstream.ts'
+import { emptyPrice } from '../../services/config/catalogue/models.ts'
 
 /** 1000 nano-USD per token of the prompt, 4000 per token of the answer. */
-const price = {
-  inputPico: 1_000_000,
-  outputPico: 4_000_000,
-  cacheReadPico: null,
-  cacheWritePico: null,
-  imageNano: null,
-  secondNano: null
-}
+const price = { ...emptyPrice, inputPico: 1_000_000, outputPico: 4_000_000 }
 
 export const messages = [{ role: 'user', content: 'Hello, world!' }]
 

@@ -6,6 +6,7 @@ import { configFor, providerAt, type Gateway } from './gateway.ts'
 import { document, refusal, reply, retryAfter, scripts } from '../servers/upstream.ts'
 import type { Script, Upstream } from '../servers/upstream.ts'
 import { generous } from './timeouts.ts'
+import { emptyPrice } from '../../services/config/catalogue/models.ts'
 
 /** Every failure of a provider that does not depend on the request. */
 const faults: readonly Script[] = [
@@ -43,14 +44,7 @@ export function failAtRandom (upstream: Upstream, random: Random, endless = fals
   })
 }
 
-export const price = {
-  inputPico: 1_000_000,
-  outputPico: 4_000_000,
-  cacheReadPico: null,
-  cacheWritePico: null,
-  imageNano: null,
-  secondNano: null
-}
+export const price = { ...emptyPrice, inputPico: 1_000_000, outputPico: 4_000_000 }
 /** The cost of an answer: the upstream reports 8 prompt tokens and 377 completion tokens. */
 export const answerNano = 8 * 1000 + 377 * 4000
 

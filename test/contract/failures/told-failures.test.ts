@@ -9,18 +9,12 @@ import { forEachEngine, type Database } from '../../helpers/engines.ts'
 import { configFor, providerAt, startGateway, type Gateway } from '../../helpers/gateway.ts'
 import { document, refusal, reply, scripts, startUpstream, type Upstream } from '../../servers/upstream.ts'
 import { clientNames, clients, errorClasses } from '../clients.ts'
+import { emptyPrice } from '../../../services/config/catalogue/models.ts'
 
 const adminKey = 'operator-key-of-this-test'
 const prompt = 'My cat is called Mimi and my PIN is 4711'
 const usual = { model: 'chat', messages: [{ role: 'user' as const, content: prompt }], max_tokens: 500 }
-const price = {
-  inputPico: 1_000_000,
-  outputPico: 4_000_000,
-  cacheReadPico: null,
-  cacheWritePico: null,
-  imageNano: null,
-  secondNano: null
-}
+const price = { ...emptyPrice, inputPico: 1_000_000, outputPico: 4_000_000 }
 /** What providers say, with what is the operator's. */
 const secrets = 'for organization org-AbCdEf123456 with key sk-proj-abcDEF1234567890, see http://gpu-3.internal:8000/v1, ' +
   'Authorization: Bearer abc.def.1234567, or write to jane@example.com'

@@ -7,6 +7,7 @@ import { toGenerateContentRequest } from '../../../services/providers/gemini/req
 import { dialects } from '../../../services/providers/openai/dialects.ts'
 import { configFor, providerAt, startGateway } from '../../helpers/gateway.ts'
 import { document, refusal, reply, startUpstream } from '../../servers/upstream.ts'
+import { emptyPrice } from '../../../services/config/catalogue/models.ts'
 
 // Whatever a client sends, no server gets a higher output limit than the one that was held.
 
@@ -14,14 +15,7 @@ const numRuns = Number(process.env['FUZZ_RUNS'] ?? 40)
 const upstream = await startUpstream()
 t.teardown(() => upstream.close())
 
-const price = {
-  inputPico: 1_000,
-  outputPico: 1_000_000,
-  cacheReadPico: null,
-  cacheWritePico: null,
-  imageNano: null,
-  secondNano: null
-}
+const price = { ...emptyPrice, inputPico: 1_000, outputPico: 1_000_000 }
 const maxOutput = 5000
 const providers = Object.keys(dialects).map(dialect => providerAt(upstream.url, { id: dialect, dialect }))
 const gateway = await startGateway(t, {

@@ -7,19 +7,13 @@ import { clientNames, clients } from '../clients.ts'
 import {
   anthropic, ask, booksOf, compatible, gemini, openShop, readWords, type End, type Protocol
 } from '../delivery-shop.ts'
+import { emptyPrice } from '../../../services/config/catalogue/models.ts'
 
 const messages = [{ role: 'user' as const, content: 'Hello, world!' }]
 const usual = { model: 'chat', messages, max_tokens: 4000 }
 const withUsage = { stream: true, stream_options: { include_usage: true } } as const
 const streamed = { ...usual, ...withUsage }
-const price = {
-  inputPico: 1_111_000,
-  outputPico: 4_007_000,
-  cacheReadPico: null,
-  cacheWritePico: null,
-  imageNano: null,
-  secondNano: null
-}
+const price = { ...emptyPrice, inputPico: 1_111_000, outputPico: 4_007_000 }
 
 /** The amounts booked so far, in nano-USD. */
 async function booked ({ app }: Gateway): Promise<number[]> {

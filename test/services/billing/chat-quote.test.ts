@@ -2,16 +2,10 @@ import t from 'tap'
 import { createResponseLengths, quoteChat, type ChatSale } from '../../../services/billing/chat-quote.ts'
 import { createReport, type Usage } from '../../../services/providers/report.ts'
 import { rejection } from '../../helpers/thrown.ts'
+import { emptyPrice } from '../../../services/config/catalogue/models.ts'
 
 /** 1000 nano-USD per token of the prompt, 4000 per token of the answer. */
-const price = {
-  inputPico: 1_000_000,
-  outputPico: 4_000_000,
-  cacheReadPico: null,
-  cacheWritePico: null,
-  imageNano: null,
-  secondNano: null
-}
+const price = { ...emptyPrice, inputPico: 1_000_000, outputPico: 4_000_000 }
 const free = { ...price, inputPico: 0, outputPico: 0 }
 
 /** A prompt whose text has so many bytes. */
