@@ -4,6 +4,7 @@ import type { AddressInfo, Server } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { build } from '../fastify.config.ts'
 import { loadConfig } from '../services/config/load.ts'
+import { refusedLength } from '../services/providers/video-length.ts'
 import type { Settings } from '../services/config/settings/settings.ts'
 import { bootstrap } from '../services/keys/bootstrap.ts'
 import { hungOperations } from '../services/media/errors.ts'
@@ -29,7 +30,7 @@ export async function startGateway (
   env: NodeJS.ProcessEnv, settings: Settings, { siblings, onBuilt }: StartOptions
 ): Promise<Started> {
   const isWorker = siblings !== undefined
-  const reload = () => loadConfig({ path: settings.configPath, env })
+  const reload = () => loadConfig({ path: settings.configPath, env, refusedLength })
   const [config, logger] = [await reload(), await createLogger(settings.logLevel, { sharesOutput: isWorker })]
   const app = await build({ settings, config, reload, logger, siblings })
   onBuilt(app)

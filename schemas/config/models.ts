@@ -115,7 +115,8 @@ export const ModelEntry = Type.Object({
     examples: ['gpt-4o-mini']
   }),
   kind: Type.Optional(oneOf(['chat', 'image', 'video'], {
-    description: 'What the model generates. Default: as in the catalogue, else `chat`.'
+    description: 'What the model generates. Default: as in the catalogue, else `chat`; at providers without chat, by ' +
+      'the name.'
   })),
   provider: Type.Optional(Type.String({
     minLength: 1,

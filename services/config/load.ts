@@ -1,19 +1,20 @@
 import { readFileSync, statSync } from 'node:fs'
 import type { GatewayConfig } from './catalogue/types.ts'
 import { ConfigError, type Problem } from './config-error.ts'
+import type { RefusedLength } from './read/check-kind.ts'
 import { configFromEnvironment } from './environment/environment.ts'
 
 export const maxFileBytes = 4 * 1024 * 1024
 
+interface LoadOptions { path: string | null, env: NodeJS.ProcessEnv, refusedLength?: RefusedLength }
+
 /** Reads the operator's file, or the environment without a path. Rejects with ConfigError. */
-export async function loadConfig (
-  { path, env }: { path: string | null, env: NodeJS.ProcessEnv }
-): Promise<GatewayConfig> {
+export async function loadConfig ({ path, env, refusedLength }: LoadOptions): Promise<GatewayConfig> {
   if (path === null) return configFromEnvironment(env)
   const text = readText(path)
   // Loaded on demand: a start without a file does not need the YAML parser.
   const { parseConfig } = await import('./read/parse.ts')
-  return parseConfig(text, env, path)
+  return parseConfig(text, env, path, refusedLength)
 }
 
 function readText (path: string): string {

@@ -2,34 +2,55 @@ import type { Parsed } from '../../../schemas/config/fields.ts'
 import { defaultCreated, deploymentDefaults, ModelEntry, type PriceEntry } from '../../../schemas/config/models.ts'
 import { catalogueModel } from '../catalogue/models.ts'
 import { knownVideo } from '../catalogue/videos.ts'
-import type { Capabilities, DeploymentConfig, ModelConfig, Price, PriceTier } from '../catalogue/types.ts'
+import { guessKind, isServed, kindsAt } from '../catalogue/kinds.ts'
+import type {
+  Capabilities, DeploymentConfig, ModelConfig, Price, PriceTier, ProviderConfig
+} from '../catalogue/types.ts'
 import type { CheckedFile, ConfigEntry } from '../validate/check-structure.ts'
 import { suggest } from '../validate/suggest.ts'
 import type { YamlDocument } from '../yaml/document.ts'
 import type { Path } from '../yaml/path.ts'
 import { readImages, readVideo } from './abilities.ts'
+import { checkKind, checkLengths, type RefusedLength } from './check-kind.ts'
 import { complete } from './complete.ts'
 import { toParsed } from './to-parsed.ts'
 
 /** Returns the file's models, completed from the catalogue. Reports wrong ids and unknown providers. */
 export function readModels (
-  { models, providers }: CheckedFile, providerIds: ReadonlySet<string>, document: YamlDocument
+  { models, providers }: CheckedFile, configs: readonly ProviderConfig[], refusedLength: RefusedLength,
+  document: YamlDocument
 ): ModelConfig[] {
   const ids = new Set<string>()
   // Without the ids of all providers, no provider is called unknown.
-  const known = providers.complete ? new Set([...providerIds, ...providers.brokenIds]) : null
+  const byId = new Map(configs.map(config => [config.id, config]))
+  const known = providers.complete ? new Set([...byId.keys(), ...providers.brokenIds]) : null
   return models.list.map(({ item, path }) => {
     const { id, fallbacks } = item
     if (ids.has(id)) document.report([...path, 'id'], 'is the id of an earlier model')
     if (/^auto(:|$)/.test(id)) document.report([...path, 'id'], 'is reserved: "auto" and "auto:…" choose a model')
     if (fallbacks?.includes(id) === true) document.report([...path, 'fallbacks'], 'contains the model itself')
     ids.add(id)
-    return readModel({ item, path }, known, document)
+    const model = readModel({ item, path }, known, byId, document)
+    checkKind(model, byId, path, document)
+    if (model.kind === 'video') checkLengths(model, lengthsIn(item, path), byId, refusedLength, document)
+    return model
   })
 }
 
+/** The lengths of videos that an entry states, with their places. */
+function lengthsIn ({ video }: ModelEntry, path: Path) {
+  const { seconds = [], default_seconds: usual } = video ?? {}
+  return [
+    ...seconds.map((length, index) => ({ path: [...path, 'video', 'seconds', index], seconds: length })),
+    ...usual === undefined || seconds.includes(usual)
+      ? []
+      : [{ path: [...path, 'video', 'default_seconds'], seconds: usual }]
+  ]
+}
+
 function readModel (
-  { item, path }: ConfigEntry<ModelEntry>, providerIds: ReadonlySet<string> | null, document: YamlDocument
+  { item, path }: ConfigEntry<ModelEntry>, providerIds: ReadonlySet<string> | null,
+  providers: ReadonlyMap<string, ProviderConfig>, document: YamlDocument
 ): ModelConfig {
   const parsed = toParsed(ModelEntry, item, { document, path })
   const deployments = readDeployments(parsed, path, providerIds, document)
@@ -45,7 +66,7 @@ function readModel (
   if (video?.defaultSize != null && videoAbilities?.sizes?.includes(video.defaultSize) === false) {
     document.report([...path, 'video', 'default_size'], 'is not one of the supported sizes')
   }
-  const kind = own.kind ?? known?.kind ?? 'chat'
+  const kind = own.kind ?? known?.kind ?? usualKind(first, providers)
   const knownPrice = deployments.find(({ price }) => price != null)?.price ?? known?.price ?? null
   return {
     ...own,
@@ -62,6 +83,16 @@ function readModel (
     ownedBy: own.ownedBy ?? first?.provider ?? '',
     created: own.created ?? known?.created ?? defaultCreated
   }
+}
+
+/** Chat where the provider has it; elsewhere by the name of the model. */
+function usualKind (
+  deployment: DeploymentConfig | undefined, providers: ReadonlyMap<string, ProviderConfig>
+): ModelConfig['kind'] {
+  const provider = providers.get(deployment?.provider ?? '')
+  if (deployment === undefined || provider === undefined || kindsAt(provider).includes('chat')) return 'chat'
+  const guessed = guessKind(provider, deployment.model)
+  return isServed(guessed) ? guessed : 'chat'
 }
 
 function readDeployments (

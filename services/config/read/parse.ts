@@ -10,21 +10,27 @@ import { sandboxModels } from '../sandbox.ts'
 import { checkStructure } from '../validate/check-structure.ts'
 import { parseYaml } from '../yaml/document.ts'
 import { readAliases } from './aliases.ts'
+import type { RefusedLength } from './check-kind.ts'
 import { readModels } from './models.ts'
 import { readPolicies } from './policies.ts'
 import { readProviders } from './providers.ts'
 import { toParsed } from './to-parsed.ts'
 import { initialModelNames } from '../catalogue/models.ts'
 
-/** Returns the configuration in the file called `source`. Throws ConfigError with every problem. */
-export function parseConfig (text: string, env: NodeJS.ProcessEnv, source = 'gateway.yaml'): GatewayConfig {
+/**
+ * Returns the configuration in the file called `source`. Throws ConfigError with every problem.
+ * `refusedLength` knows the videos that providers do not make.
+ */
+export function parseConfig (
+  text: string, env: NodeJS.ProcessEnv, source = 'gateway.yaml', refusedLength: RefusedLength = () => null
+): GatewayConfig {
   const document = parseYaml(text, env, source)
   const file = checkStructure(document)
   const listed = readProviders(file, document)
   const listedIds = new Set(listed.map(({ id }) => id))
   const found = providersFromEnvironment(file.environmentProviders ? env : {}, listedIds)
   const providers = [...listed, ...found.providers]
-  const models = withSandbox(readModels(file, new Set(providers.map(({ id }) => id)), document), providers)
+  const models = withSandbox(readModels(file, providers, refusedLength, document), providers)
   const discovering = providers.filter((one) => one.discover || initialModelNames(one).length > 0)
   const discoveringIds = new Set(discovering.map(({ id }) => id))
   const policies = readPolicies(file, models, discoveringIds, document)
