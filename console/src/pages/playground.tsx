@@ -36,8 +36,8 @@ function Tryout (): JSX.Element {
   if (models.state === 'failed') return <Failure error={models.error} retry={models.reload} />
   if (models.answer === null) return <Loading />
   const offered = models.answer.data.filter(model => model.kind === kind)
-  const names = [...kind === 'chat' ? ['auto'] : [], ...offered.map(({ id }) => id)]
-  const isSandboxOnly = models.answer.data.every(({ owned_by: owner }) => owner === 'sandbox')
+  const names = offered.map(({ id }) => id)
+  const isSandboxOnly = models.answer.data.every(({ owned_by: owner }) => owner === 'sandbox' || owner === 'tollgate')
   const preferred = isSandboxOnly ? `sandbox-${kind}` : names[0] ?? ''
   const model = names.find(name => name === query.value['model']) ?? preferred
   return (

@@ -108,7 +108,7 @@ t.test('what is wrong is said by the names of this surface, and holds no money',
   const unknown = await create(gateway, { model: 'nothing', prompt })
   t.match([unknown.status, unknown.body.error.code], [404, 'model_not_found'])
   const chat = await create(gateway, { model: 'sandbox-chat', prompt })
-  t.match([chat.status, chat.body.error.code], [404, 'model_not_found'], 'it makes no videos')
+  t.match([chat.status, chat.body.error.message], [400, 'The model `sandbox-chat` is a chat model; it cannot make videos.'])
   t.strictSame(await gateway.app.store.all('select id from job'), [])
   t.match(await gateway.app.ledger.balance('default'), { heldNano: 0, spentNano: 0 })
 })
