@@ -55,7 +55,7 @@ const remaining: Record<string, number> = {
   'services/chat': 30,
   'services/images': 5,
   'services/media': 4,
-  'services/providers': 194,
+  'services/providers': 192,
   'services/requests': 1,
   'services/routing': 61,
   'services/videos': 4

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
+import type { Static } from '@sinclair/typebox'
 import { AccountName } from '../../../schemas/admin/accounts.ts'
-import type { Account, AccountChange, Closing, Freezing, NewAccount } from '../../../schemas/admin/accounts.ts'
+import type { Account, AccountChange, AccountQuery, Closing, NewAccount } from '../../../schemas/admin/accounts.ts'
 import { GatewayError } from '../../shared/errors.ts'
 import { unknownAccount } from '../../billing/ledger/errors.ts'
 import { toLimitSet } from '../../shared/limits.ts'
@@ -10,7 +11,7 @@ import type { Administration } from './administration.ts'
 import { amountFields, requiredNanoOf } from './amounts.ts'
 import { assertFits } from './assert-fits.ts'
 import { mergeLimits } from './limits.ts'
-import { readPage, type Page, type PageRequest } from './page.ts'
+import { readPage, type Page, type ListRequest, type PageRequest } from './page.ts'
 import { nameMatch, nameSearchSql } from '../../store/name-search.ts'
 import type { Value } from '../../store/store.ts'
 
@@ -86,19 +87,13 @@ function notNegative (param: string, nano: number): number {
   throw GatewayError.invalidValue(param, 'must not be below zero')
 }
 
-/** Freezes an account: its requests are rejected. Throws GatewayError 404, 409 for a closed one. */
-export async function freezeAccount (
-  administration: Administration, id: string, { reason }: Freezing
-): Promise<Account> {
-  await administration.accounts.freeze(id, reason ?? null, administration.actor)
-  return await getAccount(administration, id)
-}
+interface FreezeChange { reason?: string | null, how: 'freeze' | 'unfreeze' }
 
-/** Unfreezes an account. Throws GatewayError 404, 409 for a closed one. */
-export async function unfreezeAccount (
-  administration: Administration, id: string, { reason }: Freezing
+/** Freezes an account, which rejects its requests, or unfreezes it. Throws GatewayError 404, 409. */
+export async function freezeAccount (
+  administration: Administration, id: string, { reason = null, how }: FreezeChange
 ): Promise<Account> {
-  await administration.accounts.unfreeze(id, reason ?? null, administration.actor)
+  await administration.accounts[how](id, reason, administration.actor)
   return await getAccount(administration, id)
 }
 
@@ -111,10 +106,7 @@ export async function closeAccount (
   return await getAccount(administration, id)
 }
 
-export interface AccountRequest extends PageRequest {
-  /** A prefix of a name or id. */
-  search?: string | undefined
-}
+export type AccountRequest = ListRequest<Static<typeof AccountQuery>>
 
 /** Lists accounts by id, or search results by their match. Throws GatewayError 400 for a wrong page. */
 export async function listAccounts (

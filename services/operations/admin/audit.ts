@@ -1,15 +1,12 @@
-import type { AuditEvent } from '../../../schemas/admin/audit.ts'
+import type { Static } from '@sinclair/typebox'
+import type { AuditEvent, AuditQuery } from '../../../schemas/admin/audit.ts'
 import { isoTime } from '../../shared/iso-time.ts'
 import type { Value } from '../../store/store.ts'
 import { whereClause } from '../../store/where-clause.ts'
 import type { Administration } from './administration.ts'
-import { readPage, type Page, type PageRequest, type TimeRange } from './page.ts'
+import { readPage, type Page, type ListRequest } from './page.ts'
 
-export interface AuditRequest extends PageRequest, TimeRange {
-  actor?: string | undefined
-  action?: string | undefined
-  target?: string | undefined
-}
+export type AuditRequest = ListRequest<Static<typeof AuditQuery>>
 
 /** Lists the changes by operators, newest first. Throws GatewayError 400 for a wrong page. */
 export async function listAudit (

@@ -1,4 +1,5 @@
-import type { Entry } from '../../../schemas/admin/entries.ts'
+import type { Static } from '@sinclair/typebox'
+import type { Entry, EntryQuery } from '../../../schemas/admin/entries.ts'
 import type { LedgerCheck } from '../../../schemas/admin/ledger.ts'
 import { gatewayActor } from '../../store/audit.ts'
 import { checkBooks } from '../../billing/ledger/check/check-books.ts'
@@ -11,20 +12,15 @@ import { entryId, entryIdSql, whereEntryId } from '../../billing/ledger/entry-id
 import { rollUpViolations } from '../reports/check-roll-up.ts'
 import type { Value } from '../../store/store.ts'
 import type { Administration } from './administration.ts'
-import { amountFields, amountText } from './amounts.ts'
+import { amountFields } from './amounts.ts'
 import { entriesSql } from './entry-query.ts'
-import type { Column } from './format/columns.ts'
+import { amounts, fields, type Column } from './format/columns.ts'
 import { toCsv } from './format/csv.ts'
 import { withoutOthers } from './own-account.ts'
-import { allPages, readPage, type Page, type PageRequest, type TimeRange } from './page.ts'
+import { allPages, readPage, type Page, type ListRequest, type TimeRange } from './page.ts'
 
-export interface EntryRequest extends PageRequest, TimeRange {
-  /** Entries that count for this account, also those of accounts below it. */
-  account?: string | undefined
-  kind?: Entry['kind'] | undefined
-  /** Entries of this month in UTC, e.g. `2026-10`. */
-  month?: string | undefined
-}
+/** The account's entries include those of accounts below it. */
+export type EntryRequest = ListRequest<Static<typeof EntryQuery>>
 
 /**
  * Lists ledger entries, newest first; for a user, only those of their account. Throws GatewayError 400 for a
@@ -69,22 +65,11 @@ export async function * entriesCsv (
 }
 
 const csvColumns: Column<Entry>[] = [
-  { name: 'id', cell: ({ id }) => id },
-  { name: 'at', cell: ({ at }) => at },
-  { name: 'month', cell: ({ month }) => month },
-  { name: 'kind', cell: ({ kind }) => kind },
-  { name: 'debit', cell: ({ debit }) => debit },
-  { name: 'credit', cell: ({ credit }) => credit },
-  { name: 'amount_usd', numeric: true, cell: entry => amountText(entry.amount_nano) },
-  { name: 'change_usd', numeric: true, cell: ({ change_nano: nano }) => nano === null ? '' : amountText(nano) },
-  { name: 'key', cell: ({ key }) => key ?? '' },
-  { name: 'model', cell: ({ model }) => model ?? '' },
-  { name: 'provider', cell: ({ provider }) => provider ?? '' },
-  { name: 'ref', cell: ({ ref }) => ref ?? '' },
+  ...fields('id', 'at', 'month', 'kind', 'debit', 'credit'),
+  ...amounts(['amount', 'change'], '_usd'),
+  ...fields('key', 'model', 'provider', 'ref'),
   { name: 'estimated', cell: ({ estimated }) => estimated ? 'yes' : '' },
-  { name: 'reverses', cell: ({ reverses }) => reverses ?? '' },
-  { name: 'reason', cell: ({ reason }) => reason ?? '' },
-  { name: 'actor', cell: ({ actor }) => actor ?? '' }
+  ...fields('reverses', 'reason', 'actor')
 ]
 
 /** Returns one ledger entry. Throws GatewayError 404. */

@@ -12,17 +12,9 @@ import type { Administration } from './administration.ts'
 import { amountFields } from './amounts.ts'
 import { timelineOf } from './job-timeline.ts'
 import { requireOwn } from './own-account.ts'
-import { readPage, type Page, type PageRequest } from './page.ts'
+import { readPage, type Page, type ListRequest } from './page.ts'
 
-export interface JobRequest extends PageRequest {
-  /** A prefix of an id. */
-  search?: string | undefined
-  account?: string | undefined
-  model?: string | undefined
-  /** One state, or `live` for all unfinished jobs. */
-  state?: JobQuery['state'] | undefined
-  delivered?: JobQuery['delivered'] | undefined
-}
+export type JobRequest = ListRequest<JobQuery>
 
 interface ShownRow extends JobRow { waiters: number }
 type ShownJob = ShownRow & { webhooks: readonly JobWebhook[] }

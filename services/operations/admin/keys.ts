@@ -1,4 +1,5 @@
-import type { Key, KeyChange, KeyWithSecret, NewKey, Rotation } from '../../../schemas/admin/keys.ts'
+import type { Static } from '@sinclair/typebox'
+import type { Key, KeyChange, KeyQuery, KeyWithSecret, NewKey, Rotation } from '../../../schemas/admin/keys.ts'
 import { GatewayError } from '../../shared/errors.ts'
 import { isoTime, isoTimeOrNull, readIsoTime } from '../../shared/iso-time.ts'
 import { noLimits, type Limits } from '../../shared/limits.ts'
@@ -13,13 +14,9 @@ import type { Administration } from './administration.ts'
 import { amountFields, requiredNanoOf, withinRange } from './amounts.ts'
 import { mergeLimits } from './limits.ts'
 import { requireOwn } from './own-account.ts'
-import { readPage, type Page, type PageRequest } from './page.ts'
+import { readPage, type Page, type ListRequest } from './page.ts'
 
-export interface KeyRequest extends PageRequest {
-  account?: string | undefined
-  /** A prefix of a label or id. */
-  search?: string | undefined
-}
+export type KeyRequest = ListRequest<Static<typeof KeyQuery>>
 
 /** Creates a key and returns it with its secret. Throws GatewayError 400 for a wrong account or setting. */
 export async function createKey (

@@ -1,13 +1,11 @@
-import type { AdminMedia, mediaKinds } from '../../../schemas/admin/media.ts'
+import type { Static } from '@sinclair/typebox'
+import type { AdminMedia, MediaQuery } from '../../../schemas/admin/media.ts'
 import { selectMediaPage, type MediaRow } from '../../media/rows.ts'
 import { isoTime } from '../../shared/iso-time.ts'
 import type { Store } from '../../store/store.ts'
-import { readPage, type Page, type PageRequest } from './page.ts'
+import { readPage, type Page, type ListRequest } from './page.ts'
 
-export interface MediaRequest extends PageRequest {
-  account?: string | undefined
-  kind?: typeof mediaKinds[number] | undefined
-}
+export type MediaRequest = ListRequest<Static<typeof MediaQuery>>
 
 /** Signs the URL of a file. */
 export type UrlOfMedia = (media: MediaRow) => string

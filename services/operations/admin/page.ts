@@ -13,6 +13,11 @@ export interface PageRequest {
 /** The time range of a list, in milliseconds: `from` is included, `to` is not. */
 export interface TimeRange { from?: number | undefined, to?: number | undefined }
 
+/** What a list is filtered by: the fields of its query, with paging and times as numbers. */
+export type ListRequest<Query extends object> = PageRequest & TimeRange & {
+  [Name in Exclude<keyof Query, keyof PageRequest | keyof TimeRange | 'format'>]?: Query[Name] | undefined
+}
+
 export const maxPageSize = 1_000
 const defaultPageSize = 100
 const maxCursorLength = 2_000

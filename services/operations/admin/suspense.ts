@@ -1,4 +1,5 @@
-import type { SuspenseClosing, SuspenseItem } from '../../../schemas/admin/suspense.ts'
+import type { Static } from '@sinclair/typebox'
+import type { SuspenseClosing, SuspenseItem, SuspenseQuery } from '../../../schemas/admin/suspense.ts'
 import { readUsageText } from '../../billing/ledger/types.ts'
 import { entryId, whereEntryId } from '../../billing/ledger/entry-id.ts'
 import { GatewayError } from '../../shared/errors.ts'
@@ -7,13 +8,9 @@ import type { Value } from '../../store/store.ts'
 import { whereClause } from '../../store/where-clause.ts'
 import type { Administration } from './administration.ts'
 import { amountFields } from './amounts.ts'
-import { readPage, type Page, type PageRequest } from './page.ts'
+import { readPage, type Page, type ListRequest } from './page.ts'
 
-export interface SuspenseRequest extends PageRequest {
-  state?: SuspenseItem['state'] | undefined
-  /** The account of the request. */
-  account?: string | undefined
-}
+export type SuspenseRequest = ListRequest<Static<typeof SuspenseQuery>>
 
 /** A closed item; `created` is false if it had already been closed in this way. */
 export interface ClosedSuspense { item: SuspenseItem, created: boolean }

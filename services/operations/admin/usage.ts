@@ -3,8 +3,8 @@ import { dimensionOf, parseDimensions, tagOf, type UsageDimension } from '../rep
 import { exactUsd } from '../reports/exact-json.ts'
 import { sumUsage, usageBatches, type UsageFilter, type UsageTotals } from '../reports/usage.ts'
 import type { Administration } from './administration.ts'
-import { amountFields, amountText } from './amounts.ts'
-import type { Column } from './format/columns.ts'
+import { amountFields } from './amounts.ts'
+import { amounts, numbers, type Column } from './format/columns.ts'
 import { toCsv } from './format/csv.ts'
 import { readPage, type Page, type PageRequest, type TimeRange } from './page.ts'
 
@@ -66,25 +66,16 @@ function withTimes<Report extends TimeRange> ({ from = 0, to = endOfTime, ...rep
 /** Returns the columns of usage grouped by some dimensions. */
 export function usageColumns (by: readonly UsageDimension[]): Column<UsageRow>[] {
   return [
-    ...clientColumns(by),
-    { name: 'provider_cost_usd', numeric: true, cell: row => optionalAmount(row.provider_cost_nano) },
-    { name: 'margin_usd', numeric: true, cell: row => optionalAmount(row.margin_nano) }
+    ...clientColumns(by), ...amounts(['provider_cost', 'margin'], '_usd')
   ]
 }
 
 function clientColumns (by: readonly UsageDimension[]): Column<UsageRow>[] {
   return [
     ...by.map(name => ({ name, cell: (row: UsageRow) => groupText(row, name) })),
-    { name: 'requests', numeric: true, cell: row => String(row.requests) },
-    { name: 'estimated_requests', numeric: true, cell: row => String(row.estimated_requests) },
-    { name: 'prompt_tokens', numeric: true, cell: row => String(row.prompt_tokens) },
-    { name: 'completion_tokens', numeric: true, cell: row => String(row.completion_tokens) },
-    { name: 'cached_tokens', numeric: true, cell: row => String(row.cached_tokens) },
-    { name: 'reasoning_tokens', numeric: true, cell: row => String(row.reasoning_tokens) },
-    { name: 'images', numeric: true, cell: row => String(row.images) },
-    { name: 'seconds', numeric: true, cell: row => String(row.seconds) },
-    { name: 'cost_usd', numeric: true, cell: row => amountText(row.cost_nano) },
-    { name: 'saved_usd', numeric: true, cell: row => amountText(row.saved_nano) }
+    ...numbers('requests', 'estimated_requests', 'prompt_tokens', 'completion_tokens', 'cached_tokens',
+      'reasoning_tokens', 'images', 'seconds'),
+    ...amounts(['cost', 'saved'], '_usd')
   ]
 }
 
@@ -93,10 +84,6 @@ function groupText (row: UsageRow, name: UsageDimension): string {
   if (tag !== null) return row.tags?.[tag] ?? ''
   const value = row[name as Exclude<UsageDimension, `tag:${string}`>]
   return value === null ? '' : String(value)
-}
-
-function optionalAmount (nano: number | null): string {
-  return nano === null ? '' : amountText(nano)
 }
 
 function toUsageRow (totals: UsageTotals, by: readonly UsageDimension[]): UsageRow {

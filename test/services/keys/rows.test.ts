@@ -11,6 +11,7 @@ import { forEachEngine } from '../../helpers/engines.ts'
 import type { Database } from '../../helpers/engines.ts'
 
 const settings: KeySettings = {
+  ...noSettings,
   label: 'laptop',
   models: ['gpt-*', 'a,"b'],
   budget: { limitNano: 5, period: 'week' },

@@ -2,11 +2,10 @@ import {
   Account, AccountChange, AccountList, AccountQuery, Closing, Freezing, NewAccount, WebhookSecret
 } from '../../../../schemas/admin/accounts.ts'
 import {
-  closeAccount, createAccount, freezeAccount, getAccount, listAccounts, unfreezeAccount, updateAccount,
-  withoutParent
+  closeAccount, createAccount, freezeAccount, getAccount, listAccounts, updateAccount, withoutParent
 } from '../accounts.ts'
 import { amounts, fields } from '../format/columns.ts'
-import { operation, option } from '../operation.ts'
+import { operation, option, type AdminOperation } from '../operation.ts'
 import { toPageRequest } from '../query.ts'
 import { getWebhookSecret, renewWebhookSecret } from '../webhook-secrets.ts'
 import { limitsOption, limitsText } from './limits.ts'
@@ -104,31 +103,13 @@ export const accountOperations = [
       text: secretText
     }
   }),
-  operation('POST /accounts/:id/freeze', 'operate', {
-    summary: 'Reject requests of an account and of accounts below it',
-    body: Freezing,
-    isBodyOptional: true,
-    result: Account,
-    run: (administration, { id, body }) => freezeAccount(administration, id, body),
-    command: {
-      name: 'accounts freeze <id>',
-      description: 'refuse requests of an account and of accounts below it, within two seconds',
-      options: { reason },
-      text: ({ id }) => `Froze the account ${id}.\n`
-    }
+  freezing('freeze', 'Reject requests of an account and of accounts below it', {
+    description: 'refuse requests of an account and of accounts below it, within two seconds',
+    text: ({ id }) => `Froze the account ${id}.\n`
   }),
-  operation('POST /accounts/:id/unfreeze', 'operate', {
-    summary: 'Accept requests of a frozen account again',
-    body: Freezing,
-    isBodyOptional: true,
-    result: Account,
-    run: (administration, { id, body }) => unfreezeAccount(administration, id, body),
-    command: {
-      name: 'accounts unfreeze <id>',
-      description: 'accept requests of a frozen account again',
-      options: { reason },
-      text: ({ id }) => `The account ${id} is active again.\n`
-    }
+  freezing('unfreeze', 'Accept requests of a frozen account again', {
+    description: 'accept requests of a frozen account again',
+    text: ({ id }) => `The account ${id} is active again.\n`
   }),
   operation('POST /accounts/:id/close', 'own', {
     summary: 'Close an account for good',
@@ -147,6 +128,19 @@ export const accountOperations = [
     }
   })
 ]
+
+function freezing (
+  how: 'freeze' | 'unfreeze', summary: string, command: { description: string, text (account: Account): string }
+): AdminOperation {
+  return operation(`POST /accounts/:id/${how}`, 'operate', {
+    summary,
+    body: Freezing,
+    isBodyOptional: true,
+    result: Account,
+    run: (administration, { id, body }) => freezeAccount(administration, id, { ...body, how }),
+    command: { name: `accounts ${how} <id>`, options: { reason }, ...command }
+  })
+}
 
 function secretText ({ secret, previous_until: until }: WebhookSecret): string {
   return until === null ? `${secret}\n` : `${secret}\nThe old secret also signs until ${until}.\n`

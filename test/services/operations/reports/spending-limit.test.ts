@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { Budget, KeyRecord } from '../../../../services/keys/types.ts'
+import { noSettings } from '../../../../services/keys/settings.ts'
 import { noLimits } from '../../../../services/shared/limits.ts'
 import { spendingLimit } from '../../../../services/operations/reports/spending-limit.ts'
 
@@ -8,14 +9,12 @@ const now = 1_000
 /** A key that spends from a chain of accounts. */
 function keyOf (chain: string[], budget: Budget | null = null): KeyRecord {
   return {
+    ...noSettings,
     id: 'k',
     role: 'user',
     accountState: 'active',
     account: chain[0] ?? '',
-    label: '',
-    models: null,
     budget,
-    expiresAt: null,
     revokedAt: null,
     limits: [{ ...noLimits, scope: 'key:k' }],
     mayUse: () => true,
