@@ -2,7 +2,8 @@ import { Option, type Command } from 'commander'
 import type { TSchema } from '@sinclair/typebox'
 import type { FieldKind, FieldOption } from '../services/operations/admin/operation.ts'
 import {
-  parseAmount, parseDuration, parseLimit, parseList, parseStatus, parseTag, parseTime, parseUsageDimensions
+  parseAmount, parseDuration, parseInteger, parseLimit, parseList, parseStatus, parseTag, parseTime,
+  parseUsageDimensions
 } from './options.ts'
 
 /** A field of a request that a command sets. */
@@ -42,6 +43,7 @@ export function addField (command: Command, { flag, words, as, schema, ...field 
   const option = new Option(flag, words).makeOptionMandatory(field.required === true)
   if (as !== undefined) option.argParser(parsers[as])
   else if (flag.includes('<') && schema.enum !== undefined) option.choices(valuesOf(schema))
+  else if ([schema.type].flat().includes('integer')) option.argParser(parseInteger)
   command.addOption(option.default(field.default))
   if (as !== 'budget') return
   const periods = valuesOf(schema.properties.period)

@@ -20,14 +20,15 @@ export function addOperations (
 type Described = CommandOf<JsonObject, unknown> & { operation: AdminOperation }
 
 function addCommand (
-  program: Command, session: Session, { operation, name, description, args: words = {}, columns }: Described
+  program: Command, session: Session, { operation, args: words = {}, ...described }: Described
 ): void {
+  const { name, description, isDefault = false, columns } = described
   const [, path = '', rest = ''] = /^([a-z -]+?)((?: [<[].*)?)$/.exec(name) ?? []
   const groups = path.split(' ')
   const last = groups.pop() ?? ''
   const below = (above: Command, word: string) => above.commands.find(child => child.name() === word) ?? above
   const parent = groups.reduce(below, program)
-  const command = parent.command(last, { isDefault: name === 'requests list' }).description(description)
+  const command = parent.command(last, { isDefault }).description(description)
   const args = rest.match(/\w+/g) ?? []
   for (const text of rest.match(/\S+/g) ?? []) {
     command.addArgument(argumentOf(operation, text, words[text.slice(1, -1)]))
@@ -64,7 +65,7 @@ function fieldsOf (operation: AdminOperation, args: readonly string[]): Field[] 
   return [...described, ...others.flatMap(([name, schema]) => describedField(name, schema))]
 }
 
-const plainTypes = new Set(['string', 'boolean'])
+const plainTypes = new Set(['string', 'integer', 'boolean'])
 
 /** The option of a field whose schema has a plain type and a description. */
 function describedField (name: string, schema: TSchema): Field[] {

@@ -62,6 +62,12 @@ export function parseTag (text: string): string {
   throw new InvalidArgumentError('Expected a tag such as project=alpha.')
 }
 
+/** Parses an integer. */
+export function parseInteger (text: string): number {
+  if (/^-?\d{1,15}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Expected an integer.')
+}
+
 /** Parses a limit on requests or tokens. */
 export function parseLimit (text: string): number {
   return countUpTo(maxLimit, text)

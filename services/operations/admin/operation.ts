@@ -57,6 +57,8 @@ export interface CommandOf<Query, Result> {
   /** Its words and arguments. The first argument is the id of the path, if it has one; others are fields. */
   name: string
   description: string
+  /** Whether the words before the last one run it too. */
+  isDefault?: true
   /** What the help says about arguments. */
   args?: Readonly<Record<string, string>>
   /** By field. A field with a description and a plain type needs none. */

@@ -35,8 +35,10 @@ export const accountOperations = [
     summary: 'Create an account; the same one again changes nothing',
     body: NewAccount,
     result: Account,
-    async make (administration, { body }) {
-      const { account, created } = await createAccount(administration, body)
+    async make (administration, { body: { name, parent, ...body } }) {
+      // A script may give empty options.
+      const given = { ...body, ...(name && { name }), ...(parent && { parent }) }
+      const { account, created } = await createAccount(administration, given)
       return { made: account, created }
     },
     command: {

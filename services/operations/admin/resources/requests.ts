@@ -24,6 +24,7 @@ export const requestOperations = [
     },
     command: {
       name: 'requests list',
+      isDefault: true,
       description: 'list requests, newest first',
       options: {
         account: option('--account <account>', 'only requests of this account'),
