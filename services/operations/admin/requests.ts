@@ -61,9 +61,7 @@ const byTime = {
   cursorOf: ({ at, seq }: RecordedRequest) => [at, seq]
 }
 
-function rowAfter (cursor: [at: number, seq: number] | undefined): RecordQuery['after'] {
-  return cursor === undefined ? undefined : { at: cursor[0], seq: cursor[1] }
-}
+const rowAfter = (cursor?: [at: number, seq: number]) => cursor && { at: cursor[0], seq: cursor[1] }
 
 export type LoggedRequestFilter = Omit<RecordQuery, 'limit' | 'after' | 'request'> & PageRequest
 

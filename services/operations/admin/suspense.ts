@@ -39,23 +39,20 @@ export async function listSuspense (
 }
 
 /** Charges the account of an item after all. Throws as `Suspense.clear` does. */
-export async function clearSuspense (
-  administration: Administration, id: string, { reason }: SuspenseClosing
-): Promise<ClosedSuspense> {
-  const { suspense, actor, flush } = administration
-  await flush()
-  const created = await suspense.clear({ entry: id, reason, actor })
-  return { item: await getItem(administration, id), created }
-}
+export const clearSuspense = closeBy('clear')
 
 /** Closes an item at the operator's expense. Throws as `Suspense.writeOff` does. */
-export async function writeOffSuspense (
-  administration: Administration, id: string, { reason }: SuspenseClosing
-): Promise<ClosedSuspense> {
-  const { suspense, actor, flush } = administration
-  await flush()
-  const created = await suspense.writeOff({ entry: id, reason, actor })
-  return { item: await getItem(administration, id), created }
+export const writeOffSuspense = closeBy('writeOff')
+
+function closeBy (how: 'clear' | 'writeOff') {
+  return async (
+    administration: Administration, id: string, { reason }: SuspenseClosing
+  ): Promise<ClosedSuspense> => {
+    const { suspense, actor, flush } = administration
+    await flush()
+    const created = await suspense[how]({ entry: id, reason, actor })
+    return { item: await getItem(administration, id), created }
+  }
 }
 
 async function getItem ({ store }: Administration, id: string): Promise<SuspenseItem> {
