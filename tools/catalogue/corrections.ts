@@ -1,5 +1,6 @@
 import { hourCachePico } from '../../services/billing/token-price.ts'
 import { anthropicTraitsOf } from '../../services/providers/anthropic/model-traits.ts'
+import { geminiTraitsOf } from '../../services/providers/gemini/model-traits.ts'
 import { isRetired } from './retired.ts'
 import type { CatalogueFile, CataloguePrice, CatalogueRow, CatalogueTier, Feature } from '../../services/config/catalogue/catalogue-file.ts'
 
@@ -16,6 +17,9 @@ interface Correction {
 const corrections: readonly Correction[] = [
   // The API's first model with schemas is gpt-4o-2024-08-06.
   { provider: 'openai', models: /^gpt-4o-2024-05-13$/, remove: 'json_schema' },
+  // developers.openai.com/api/docs/guides/reasoning: models that think take no temperature.
+  { provider: 'openai', models: /^gpt-(5\.[6-9]|[6-9])/, add: 'json_schema', temperature: false },
+  { provider: 'openrouter', models: /^openai\/gpt-(5\.[6-9]|[6-9])/, add: 'json_schema', temperature: false },
   // docs.mistral.ai, "Custom Structured Outputs": all models.
   { provider: 'mistral', models: /^/, add: 'json_schema' },
   // llm-exe/llm-exe#662: DeepSeek refuses schemas.
@@ -29,8 +33,8 @@ const corrections: readonly Correction[] = [
 type Providers = CatalogueFile['providers']
 
 /**
- * The rows with corrections, and with what the adapter for Anthropic makes of each Claude model, but without
- * the models that are shut down.
+ * The rows with corrections, and with what the adapters make of each Claude and Gemini model, but without the
+ * models that are shut down.
  */
 export function corrected (providers: Providers): Providers {
   return Object.fromEntries(Object.entries(providers).map(([provider, rows]) => {
@@ -44,6 +48,7 @@ function correctedRow (provider: string, name: string, row: CatalogueRow): Catal
   if (row.kind !== 'chat') return row
   const found = corrections.filter(one => one.provider === provider && one.models.test(name))
   if (provider === 'anthropic') found.push(correctionOfClaude(name))
+  if (provider === 'gemini' && name.startsWith('gemini-')) found.push(correctionOfGemini(name))
   let result = row
   for (const { add, remove, temperature = result.temperature } of found) {
     const features = order.filter(one => one === add || (result.features.includes(one) && one !== remove))
@@ -63,6 +68,11 @@ function withHourCache (row: CatalogueRow): CatalogueRow {
 }
 
 const order: readonly Feature[] = ['tools', 'json_schema', 'reasoning']
+
+function correctionOfGemini (name: string): Correction {
+  const isReasoning = geminiTraitsOf(name).efforts !== null
+  return { provider: 'gemini', models: /^/, ...(isReasoning ? { add: 'reasoning' } : { remove: 'reasoning' }) }
+}
 
 function correctionOfClaude (name: string): Correction {
   const { structured, sampling } = anthropicTraitsOf(name)

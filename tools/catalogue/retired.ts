@@ -18,6 +18,12 @@ const gemini31 = {
   source: 'github.com/BerriAI/litellm/discussions/44983; deprecated in ai.google.dev/gemini-api/docs/changelog, 6 Oct 2026'
 }
 
+const experiments = {
+  models: /^(gemini-exp-\d+|gemini-gemma-2-.*|learnlm-1\.5-.*|imagen-3\.0-.*)$/,
+  day: '2026-01-15',
+  source: 'ai.google.dev/gemini-api/docs/deprecations'
+}
+
 /** Models that are gone, as of 24 Nov 2026. */
 export const retiredModels: readonly Retired[] = [
   { provider: 'openai', models: /^dall-e-/, day: '2026-05-12', source: 'developers.openai.com/api/docs/models/dall-e-3' },
@@ -32,6 +38,7 @@ export const retiredModels: readonly Retired[] = [
   { provider: 'gemini', ...gemini },
   { provider: 'openrouter', ...gemini },
   { provider: 'gemini', ...gemini25 },
+  { provider: 'gemini', ...experiments },
   { provider: 'openrouter', ...gemini25 },
   { provider: 'gemini', ...gemini31 },
   { provider: 'openrouter', ...gemini31 },

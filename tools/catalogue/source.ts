@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { Static, TSchema } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import { keepDigits } from './digits.ts'
 import { readCost, sourceCost, sourceMedium } from './cost.ts'
 import type { SourceMedium } from './cost.ts'
 import type { CatalogueRow, Feature, Modality } from '../../services/config/catalogue/catalogue-file.ts'
@@ -63,12 +64,6 @@ type SourceModel = Static<typeof sourceModel>
 const sourceProvider = Type.Object({ models: Type.Record(Type.String(), sourceModel) })
 
 const datedFile = Type.Object({ asOf: day, providers: Type.Unknown() })
-
-/** A JSON reviver that returns each number as its source text, or printed anew if that has an exponent. */
-function keepDigits (_key: string, value: unknown, context?: { source: string }): unknown {
-  if (typeof value !== 'number') return value
-  return context === undefined || /e/i.test(context.source) ? String(value) : context.source
-}
 
 function sourceName (id: string): string {
   return new Map(Object.entries(sourceNames)).get(id) ?? id

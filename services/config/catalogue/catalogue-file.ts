@@ -5,8 +5,13 @@ export interface CatalogueFile {
   /** Date of the source's data, as `2026-07-02`. */
   date: string
   units: string
+  /** Where prices are from, by the id in the rows. */
+  sources?: Record<string, CatalogueSource>
   providers: Record<string, Record<string, CatalogueRow>>
 }
+
+/** A table of prices, with the date of its data. */
+export interface CatalogueSource { name: string, version: string, date: string, license: string }
 
 /** One model of one provider. Members are absent if the source does not have them. */
 export interface CatalogueRow {
@@ -20,6 +25,8 @@ export interface CatalogueRow {
   maxOutput?: number
   price?: CataloguePrice
   tiers?: CatalogueTier[]
+  /** The id of the source of the price. */
+  from?: string
   /** Year, month and usually day. */
   released: string
   /** Date of the latest training data: year, usually month, sometimes day. */

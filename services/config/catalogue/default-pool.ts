@@ -37,6 +37,8 @@ const rules: readonly FitnessRule[] = [
   { models: /^gpt-3\.5-turbo-instruct|^(davinci|babbage)-|^esm(2|fold)|^usd(code|validate)/, fitness: 'unfit' },
   // Edits of files, web searches, screens, other routers.
   { models: /apply|^morph-|(^|-)search(-|$)|ui-tars|customtools|multi-agent|(^|-)router$/, fitness: 'other' },
+  // For approved customers of one trade: security, biology, law.
+  { models: /(^|-)(cyber|daybreak|mythos|rosalind|law)(-|$)/, fitness: 'other' },
   { models: /^openrouter\//, fitness: 'other' },
   // Every response searches the web, for a fee.
   { models: /^sonar(-|$)/, fitness: 'other' },

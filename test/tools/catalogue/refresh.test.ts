@@ -14,7 +14,9 @@ interface Refreshed { text: string, said: string }
 /** Runs the script; returns the file it writes and what it says. */
 async function refresh (t: { testdir (): string }, source: string): Promise<Refreshed> {
   const output = join(t.testdir(), 'models.json')
-  const { stdout } = await run(process.execPath, ['tools/catalogue/refresh.ts', source, '--output', output], { cwd: root })
+  const report = join(t.testdir(), 'report.txt')
+  const args = ['tools/catalogue/refresh.ts', source, '--output', output, '--report', report, '--no-packages']
+  const { stdout } = await run(process.execPath, args, { cwd: root })
   return { text: readFileSync(output, 'utf8'), said: stdout }
 }
 

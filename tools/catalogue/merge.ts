@@ -1,0 +1,155 @@
+import type { CataloguePrice, CatalogueRow, CatalogueTier } from '../../services/config/catalogue/catalogue-file.ts'
+
+type Providers = Record<string, Record<string, CatalogueRow>>
+
+/** One source of the catalogue: facts of models by provider and name. */
+export interface Source {
+  id: string
+  name: string
+  version: string
+  /** Date of its data, as `2026-11-20`. */
+  date: string
+  license: string
+  providers: Providers
+  /** What was left out and why; one line each. */
+  notes: string[]
+}
+
+export interface Merged {
+  providers: Providers
+  /** Prices and lengths that differ between sources, and which one was kept; one line each. */
+  contradictions: string[]
+}
+
+/**
+ * Joins sources; those that come first describe a model, and give it the lengths they have. Of different
+ * prices the dearer rates are kept, unless two newer sources agree that a price has fallen.
+ */
+export function mergeSources (sources: readonly Source[]): Merged {
+  const providers: Providers = {}
+  const contradictions: string[] = []
+  for (const id of [...new Set(sources.flatMap(source => Object.keys(source.providers)))].toSorted()) {
+    const names = new Set(sources.flatMap(source => Object.keys(source.providers[id] ?? {})))
+    const rows = [...names].map(name => {
+      const found = sources.flatMap(source => {
+        const row = source.providers[id]?.[name]
+        return row === undefined ? [] : [{ source, row }]
+      })
+      return [name, mergeRows(found, text => contradictions.push(`${id}/${name}: ${text}`))]
+    })
+    providers[id] = Object.fromEntries(rows)
+  }
+  return { providers, contradictions }
+}
+
+/** The day in a model's name, else that of a source without days of release. */
+export function releasedBy (name: string, date: string): string {
+  const [, year, month, day] = /[-@](20\d\d)-?(0[1-9]|1[0-2])-?(0[1-9]|[12]\d|3[01])$/.exec(name) ?? []
+  return day === undefined ? date : `${year}-${month}-${day}`
+}
+
+interface Found { source: Source, row: CatalogueRow }
+
+function mergeRows (found: readonly Found[], report: (text: string) => void): CatalogueRow {
+  const [first] = found
+  if (first === undefined) throw new RangeError('A model without a source.')
+  const { price: _, tiers: __, ...row } = first.row
+  const contextWindow = lengthOf('contextWindow', found, report)
+  const maxOutput = lengthOf('maxOutput', found, report)
+  const priced = pricesOf(found, report)
+  return {
+    ...row,
+    ...(contextWindow && { contextWindow }),
+    ...(maxOutput && { maxOutput }),
+    ...(priced && row.kind === 'chat' ? priced : onlyOwn(first.row, first.source.id))
+  }
+}
+
+/** The price of another kind of model stays as it is: the other sources have prices of text alone. */
+function onlyOwn ({ price, tiers }: CatalogueRow, from: string): Partial<CatalogueRow> {
+  return price === undefined ? {} : { price, ...(tiers && { tiers }), from }
+}
+
+/**
+ * The length of the first source that has one, or the least window. Litellm has the length of a prompt
+ * without its answer, which counts only where no other source has a length.
+ */
+function lengthOf (
+  name: 'contextWindow' | 'maxOutput', found: readonly Found[], report: (text: string) => void
+): number | undefined {
+  const known = found.filter(({ row, source }) => row[name] !== undefined && source.id !== 'litellm')
+  const lengths = known.map(({ row }) => row[name] ?? Infinity)
+  const [first] = lengths
+  if (first === undefined) return found.find(({ row }) => row[name] !== undefined)?.row[name]
+  const least = name === 'contextWindow' ? Math.min(...lengths) : first
+  if (lengths.some(length => length !== first)) {
+    report(`${name} ${known.map(({ row, source }) => `${row[name]} (${source.id})`).join(', ')}; kept ${least}`)
+  }
+  return least
+}
+
+function pricesOf (
+  found: readonly Found[], report: (text: string) => void
+): Pick<CatalogueRow, 'price' | 'tiers' | 'from'> | undefined {
+  const priced = found.filter(({ row }) => row.price !== undefined)
+  const newest = priced.map(({ source }) => source.date).toSorted().at(-1) ?? ''
+  const current = priced.filter(({ source }) => isCurrent(source.date, newest))
+  const hasFallen = current.length > 1 && current.every(one => isSame(one.row, current[0]?.row))
+  const counted = hasFallen ? current : priced
+  if (counted.length === 0) return undefined
+  const price = dearestPrice(counted.map(({ row }) => row))
+  const tiers = dearestTiers(counted.map(({ row }) => row))
+  const kept = { price, ...(tiers.length > 0 && { tiers }) }
+  const [described] = priced
+  if (priced.some(({ row }) => !isSame(row, described?.row))) {
+    report(`${priced.map(({ row, source }) => `${text(row)} (${source.id})`).join(', ')}; kept ${text(kept)}`)
+  }
+  const from = (counted.findLast(({ row }) => isSame(row, kept)) ?? counted.at(-1))?.source.id
+  return { ...kept, ...(from !== undefined && { from }) }
+}
+
+/** Prices of the same quarter are compared as equals. */
+function isCurrent (date: string, newest: string): boolean {
+  return Date.parse(newest) - Date.parse(date) < 92 * 86_400_000
+}
+
+type Cost = Pick<CatalogueRow, 'price' | 'tiers'>
+
+/** Whether two rows cost the same per token of text, at every length. */
+function isSame (one: Cost, other: Cost | undefined): boolean {
+  return text(one) === (other && text(other))
+}
+
+function text ({ price, tiers = [] }: Cost): string {
+  const usd = (pico: number | undefined): string => pico === undefined ? '-' : String(pico / 1e6)
+  const above = tiers.map(tier => `, above ${tier.aboveTokens}: ${usd(tier.inputPico)}/${usd(tier.outputPico)}`)
+  return `${usd(price?.inputPico)}/${usd(price?.outputPico)}${above.join('')}`
+}
+
+const rateNames = [
+  'inputPico', 'outputPico', 'cacheReadPico', 'cacheWritePico', 'cacheWrite1hPico', 'audioInputPico', 'audioOutputPico'
+] as const
+
+function dearestPrice (rows: readonly CatalogueRow[]): CataloguePrice {
+  return dearestOf(rows.flatMap(({ price }) => price ?? []))
+}
+
+/** The tiers of all rows; at each length, the dearest rates that any row has there. */
+function dearestTiers (rows: readonly CatalogueRow[]): CatalogueTier[] {
+  const lengths = [...new Set(rows.flatMap(({ tiers = [] }) => tiers.map(tier => tier.aboveTokens)))]
+  return lengths.toSorted((one, other) => one - other).map(aboveTokens => {
+    const rates = rows.flatMap(({ price, tiers = [] }) => {
+      return tiers.findLast(tier => tier.aboveTokens <= aboveTokens) ?? price ?? []
+    })
+    const { audioInputPico, audioOutputPico, ...dearest } = dearestOf(rates)
+    return { ...dearest, aboveTokens }
+  })
+}
+
+function dearestOf (prices: readonly CataloguePrice[]): CataloguePrice {
+  const rates = rateNames.flatMap(name => {
+    const known = prices.map(price => price[name]).filter(pico => pico !== undefined)
+    return known.length === 0 ? [] : [[name, Math.max(...known)] as const]
+  })
+  return { inputPico: 0, outputPico: 0, ...Object.fromEntries(rates) }
+}
