@@ -113,6 +113,7 @@ function pluginsOf (
     withOptions(gateway.alerts, { trustedOrigins }),
     withOptions(library.auth, { adminKey, console: () => app.models.config().console }),
     withOptions(gateway.baseUrl, { publicBaseUrl }),
+    withOptions(gateway.catalogue, { url: settings.catalogueUrl, load: reload }),
     withOptions(gateway.chat, { cacheBytes: settings.cacheBytes }),
     withOptions(gateway.configuration, { path: settings.configPath, running: config, load: reload }),
     withOptions(library.cors, { origins: settings.corsOrigins }),

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { adminResources } from '../services/operations/admin/resources/all.ts'
+import { addCatalogueCommands } from './catalogue.ts'
 import { addMigrateCommand } from './migrate.ts'
 import { addOperations } from './operations.ts'
 import { addRouteCommands } from './route.ts'
@@ -30,6 +31,7 @@ export function createProgram (terminal: Terminal, outcome: Outcome): Command {
     parent.command(last).description(description)
   }
   for (const operations of Object.values(adminResources)) addOperations(program, session, operations)
+  addCatalogueCommands(program, session, terminal.env)
   addMigrateCommand(program, session)
   addRouteCommands(program, session, terminal.env)
   return program

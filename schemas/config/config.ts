@@ -1,6 +1,7 @@
 /* eslint no-template-curly-in-string: off -- `${NAME}` is the file's own syntax */
 import { Type, type Static } from '@sinclair/typebox'
 import { AlertsBlock } from './alerts.ts'
+import { CatalogueBlock } from './catalogue.ts'
 import { ConsoleBlock } from './console.ts'
 import { flag, strict, usd, type Parsed } from './fields.ts'
 import { ModelEntry } from './models.ts'
@@ -58,7 +59,8 @@ export const GatewayFile = Type.Object({
   video: VideoBlock,
   usage: UsageBlock,
   alerts: AlertsBlock,
-  console: ConsoleBlock
+  console: ConsoleBlock,
+  catalogue: CatalogueBlock
 }, {
   ...strict,
   title: 'Tollgate configuration',

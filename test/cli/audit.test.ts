@@ -16,6 +16,8 @@ const readers = [
   'route explain', 'migrate'
 ]
 
+const catalogue = new URL('../../services/config/catalogue/models.json', import.meta.url).pathname
+
 interface Scene { key: string, entry: string, suspense: string[], job: string }
 
 /** The arguments of a command that changes something or shows a secret, for every command that can. */
@@ -26,6 +28,8 @@ const changes: Record<string, (scene: Scene) => string[]> = {
   'keys revoke': ({ key }) => [key],
   'accounts create': () => ['b'],
   'accounts update': () => ['a', '--rpm', '5'],
+  'catalogue update': () => ['--from', catalogue],
+  'catalogue undo': () => [],
   'credits add': () => ['a', '1'],
   'accounts freeze': () => ['b', '--reason', 'r'],
   'accounts unfreeze': () => ['b'],

@@ -1,4 +1,5 @@
-import type { CataloguePrice, CatalogueRow, CatalogueTier } from '../../services/config/catalogue/catalogue-file.ts'
+import type { CatalogueRow } from '../../services/config/catalogue/catalogue-file.ts'
+import { dearest, type Cost } from '../../services/config/catalogue/dearest.ts'
 
 type Providers = Record<string, Record<string, CatalogueRow>>
 
@@ -97,9 +98,7 @@ function pricesOf (
   const hasFallen = current.length > 1 && current.every(one => isSame(one.row, current[0]?.row))
   const counted = hasFallen ? current : priced
   if (counted.length === 0) return undefined
-  const price = dearestPrice(counted.map(({ row }) => row))
-  const tiers = dearestTiers(counted.map(({ row }) => row))
-  const kept = { price, ...(tiers.length > 0 && { tiers }) }
+  const kept = dearest(counted.map(({ row }) => row))
   const [described] = priced
   if (priced.some(({ row }) => !isSame(row, described?.row))) {
     report(`${priced.map(({ row, source }) => `${text(row)} (${source.id})`).join(', ')}; kept ${text(kept)}`)
@@ -113,8 +112,6 @@ function isCurrent (date: string, newest: string): boolean {
   return Date.parse(newest) - Date.parse(date) < 92 * 86_400_000
 }
 
-type Cost = Pick<CatalogueRow, 'price' | 'tiers'>
-
 /** Whether two rows cost the same per token of text, at every length. */
 function isSame (one: Cost, other: Cost | undefined): boolean {
   return text(one) === (other && text(other))
@@ -124,32 +121,4 @@ function text ({ price, tiers = [] }: Cost): string {
   const usd = (pico: number | undefined): string => pico === undefined ? '-' : String(pico / 1e6)
   const above = tiers.map(tier => `, above ${tier.aboveTokens}: ${usd(tier.inputPico)}/${usd(tier.outputPico)}`)
   return `${usd(price?.inputPico)}/${usd(price?.outputPico)}${above.join('')}`
-}
-
-const rateNames = [
-  'inputPico', 'outputPico', 'cacheReadPico', 'cacheWritePico', 'cacheWrite1hPico', 'audioInputPico', 'audioOutputPico'
-] as const
-
-function dearestPrice (rows: readonly CatalogueRow[]): CataloguePrice {
-  return dearestOf(rows.flatMap(({ price }) => price ?? []))
-}
-
-/** The tiers of all rows; at each length, the dearest rates that any row has there. */
-function dearestTiers (rows: readonly CatalogueRow[]): CatalogueTier[] {
-  const lengths = [...new Set(rows.flatMap(({ tiers = [] }) => tiers.map(tier => tier.aboveTokens)))]
-  return lengths.toSorted((one, other) => one - other).map(aboveTokens => {
-    const rates = rows.flatMap(({ price, tiers = [] }) => {
-      return tiers.findLast(tier => tier.aboveTokens <= aboveTokens) ?? price ?? []
-    })
-    const { audioInputPico, audioOutputPico, ...dearest } = dearestOf(rates)
-    return { ...dearest, aboveTokens }
-  })
-}
-
-function dearestOf (prices: readonly CataloguePrice[]): CataloguePrice {
-  const rates = rateNames.flatMap(name => {
-    const known = prices.map(price => price[name]).filter(pico => pico !== undefined)
-    return known.length === 0 ? [] : [[name, Math.max(...known)] as const]
-  })
-  return { inputPico: 0, outputPico: 0, ...Object.fromEntries(rates) }
 }

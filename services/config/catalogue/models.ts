@@ -55,20 +55,29 @@ const date = /[-@]20\d\d(-?)(0[1-9]|1[0-2])\1(0[1-9]|[12]\d|3[01])$/
 
 const known = new Set(knownProviders.map(({ id }) => id))
 const none: ReadonlyMap<string, RowWithImages> = new Map()
+let replacement: CatalogueFile | null = null
 let loaded: ReadonlyMap<string, ReadonlyMap<string, RowWithImages>> | undefined
 
 /** Loads the data on first use, and never for the sandbox or a local server. */
 function rowsOf (provider: string): ReadonlyMap<string, RowWithImages> {
   if (!known.has(provider)) return none
-  loaded ??= load()
+  loaded ??= withImages(toRows(replacement ?? shippedCatalogue()))
   return loaded.get(provider) ?? none
 }
 
-function load (): ReadonlyMap<string, ReadonlyMap<string, RowWithImages>> {
-  const text = readFileSync(new URL('models.json', import.meta.url), 'utf8')
-  const { providers }: CatalogueFile = JSON.parse(text)
-  const rows = Object.entries(providers).map(([id, models]) => [id, new Map(Object.entries(models))] as const)
-  return withImages(new Map(rows))
+/** The catalogue of this release, read from its file. */
+export function shippedCatalogue (): CatalogueFile {
+  return JSON.parse(readFileSync(new URL('models.json', import.meta.url), 'utf8'))
+}
+
+/** Replaces the catalogue for all gateways of this process; null returns to that of the release. */
+export function replaceCatalogue (file: CatalogueFile | null): void {
+  replacement = file
+  loaded = undefined
+}
+
+function toRows ({ providers }: CatalogueFile): Map<string, Map<string, CatalogueRow>> {
+  return new Map(Object.entries(providers).map(([id, models]) => [id, new Map(Object.entries(models))]))
 }
 
 function toModel (row: RowWithImages): CatalogueModel {

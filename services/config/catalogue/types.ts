@@ -1,4 +1,5 @@
 import type { AlertSettings } from '../../../schemas/config/alerts.ts'
+import type { CatalogueSettings } from '../../../schemas/config/catalogue.ts'
 import type { ConsoleSettings } from '../../../schemas/config/console.ts'
 import type { PolicyConfig } from '../../../schemas/config/config.ts'
 import type { Known, Parsed } from '../../../schemas/config/fields.ts'
@@ -26,6 +27,8 @@ export interface GatewayConfig {
   usage: UsageSettings
   alerts: AlertSettings
   console: ConsoleSettings
+  /** Where the catalogue is refreshed from; absent: nowhere. */
+  catalogue?: CatalogueSettings
 }
 
 /** A name with `*` for any text that stands for a model or policy. */

@@ -1,4 +1,5 @@
 import { AlertsBlock } from '../../../schemas/config/alerts.ts'
+import { CatalogueBlock } from '../../../schemas/config/catalogue.ts'
 import { ConsoleBlock } from '../../../schemas/config/console.ts'
 import { BreakerEntry, RequestsEntry } from '../../../schemas/config/requests.ts'
 import { UsageBlock } from '../../../schemas/config/usage.ts'
@@ -49,7 +50,8 @@ export function parseConfig (
     video: toParsed(VideoBlock, file.video),
     usage: toParsed(UsageBlock, file.usage),
     alerts,
-    console: toParsed(ConsoleBlock, file.console)
+    console: toParsed(ConsoleBlock, file.console),
+    catalogue: toParsed(CatalogueBlock, file.catalogue)
   }
 }
 

@@ -89,6 +89,8 @@ export const variables = {
   TOLLGATE_METRICS_ACCOUNTS: variable(parse.naturalNumber, '0', 'most accounts with [separate metrics](metrics.md); ' +
     'further ones are counted together as `other`'),
   TOLLGATE_METRICS_KEYS: variable(parse.naturalNumber, '0', 'the same for keys'),
+  TOLLGATE_CATALOGUE_URL: optional(parse.url, 'that of `gateway.yaml`', '[catalogue of prices](docs/prices.md#the-catalogue) that is ' +
+    'read once a day, with its SHA-256 at the same URL with `.sha256`'),
   TOLLGATE_DISCOVER: variable(parse.onOff, 'on', 'look for model servers on this machine: `on` or `off`'),
   PUBLIC_BASE_URL: optional(parse.url, 'from each request', "the gateway's public URL, used in URLs of media"),
   TOLLGATE_CORS_ORIGINS: optional(parse.corsOrigins, 'none', 'origins of [browser apps](api.md#browser-apps) that may call the ' +
@@ -200,6 +202,8 @@ export function readSettings (env: NodeJS.ProcessEnv, directory: string = proces
     metricsLabels: { accounts: values.TOLLGATE_METRICS_ACCOUNTS, keys: values.TOLLGATE_METRICS_KEYS },
     startingCreditNano: values.TOLLGATE_STARTING_CREDIT,
     discover: values.TOLLGATE_DISCOVER,
+    /** Null: that of gateway.yaml. */
+    catalogueUrl: values.TOLLGATE_CATALOGUE_URL,
     publicBaseUrl: values.PUBLIC_BASE_URL,
     adminKey: values.TOLLGATE_ADMIN_KEY,
     secretKeys: { current: values.TOLLGATE_SECRET_KEY, previous: values.TOLLGATE_SECRET_KEY_PREVIOUS },

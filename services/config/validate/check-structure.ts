@@ -1,6 +1,7 @@
 import { Value, ValueErrorType } from '@sinclair/typebox/value'
 import type { Static, TSchema } from '@sinclair/typebox'
 import { AlertsBlock } from '../../../schemas/config/alerts.ts'
+import { CatalogueBlock } from '../../../schemas/config/catalogue.ts'
 import { ConsoleBlock } from '../../../schemas/config/console.ts'
 import { GatewayFile, PolicyEntry } from '../../../schemas/config/config.ts'
 import { ModelEntry } from '../../../schemas/config/models.ts'
@@ -34,6 +35,7 @@ export interface CheckedFile {
   usage: Static<typeof UsageBlock>
   alerts: Static<typeof AlertsBlock>
   console: Static<typeof ConsoleBlock>
+  catalogue: Static<typeof CatalogueBlock>
 }
 
 /** Most repairs of one entry: each removes the problems of one level, and entries have few levels. */
@@ -60,7 +62,8 @@ export function checkStructure (document: YamlDocument): CheckedFile {
     video: section('video', VideoBlock, file),
     usage: section('usage', UsageBlock, file),
     alerts: section('alerts', AlertsBlock, file),
-    console: section('console', ConsoleBlock, file)
+    console: section('console', ConsoleBlock, file),
+    catalogue: section('catalogue', CatalogueBlock, file)
   }
 }
 

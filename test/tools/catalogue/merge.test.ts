@@ -119,7 +119,8 @@ t.test('no service has a longer window than the maker, and rounded ones agree on
 
 t.test('an answer as long as the window is no limit', async t => {
   const rows = {
-    a: chat({ contextWindow: 1_000_000, maxOutput: 1_000_000 }), b: chat({ contextWindow: 8000, maxOutput: 8000 })
+    a: chat({ contextWindow: 1_000_000, maxOutput: 1_000_000 }),
+    b: chat({ contextWindow: 8000, maxOutput: 8000 })
   }
   const { groq } = withAgreedWindows({ groq: rows }, () => {})
   t.match(groq, { a: { maxOutput: 131_072 }, b: { maxOutput: 8000 } })
