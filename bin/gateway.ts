@@ -41,7 +41,8 @@ export async function startGateway (
     inlineMore()
     const hasConsole = app.models.config().console.enabled
     const firstKey = first?.key ?? null
-    return { app, banner: welcome({ address, firstKey, models: app.models.list(), hasConsole }) }
+    const [models, unpriced] = [app.models.list(), app.models.unpriced()]
+    return { app, banner: welcome({ address, firstKey, models, hasConsole, unpriced }) }
   } catch (error) {
     await app.close()
     throw error

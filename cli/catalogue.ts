@@ -20,17 +20,20 @@ export function addCatalogueCommands (program: Command, session: Session, env: N
     .action(async ({ from, sha256, lowerPrices = false, ...options }: UpdateOptions) => {
       const source = from ?? await configuredUrl(env)
       const fetched = await fetchUpdate(source, sha256 ?? null)
-      await session.show(options, async ({ store, actor }) => {
+      const applied = await session.administer(async ({ store, actor }) => {
         const change = await applyUpdate(store, { ...fetched, source, allowsLower: lowerPrices, actor })
         return { source, sha256: fetched.sha256, ...listsOf(change), lower_prices: lowerPrices }
-      }, toText)
+      })
+      session.print(options, applied, () => toText(applied))
     })
   withJson(catalogue.command('undo'))
     .description('return to the catalogue before the last update, on all nodes')
-    .action(async (options: JsonOption) => await session.show(
-      options, async ({ store, actor }) => await undoUpdate(store, actor),
-      undone => undone === null ? 'No update is applied.\n' : `Undone: ${undone.source}, SHA-256 ${undone.sha256}.\n`
-    ))
+    .action(async (options: JsonOption) => {
+      const undone = await session.administer(async ({ store, actor }) => await undoUpdate(store, actor))
+      session.print(options, undone, () => undone === null
+        ? 'No update is applied.\n'
+        : `Undone: ${undone.source}, SHA-256 ${undone.sha256}.\n`)
+    })
 }
 
 async function configuredUrl (env: NodeJS.ProcessEnv): Promise<string> {

@@ -1,4 +1,5 @@
 import fp from 'fastify-plugin'
+import { unpricedAdvice } from '../../services/http/startup-banner.ts'
 import { discoverLocal } from '../../services/config/environment/discover-local.ts'
 
 declare module 'fastify' {
@@ -16,6 +17,7 @@ interface DiscoveryOptions {
 }
 
 const defaultRefreshMs = 10 * 60 * 1000
+const shownModels = 50
 
 /**
  * Lists the models of providers periodically, first when the server listens, so that its start is not
@@ -31,6 +33,17 @@ export default fp<DiscoveryOptions>(async (app, { local, refreshMs = defaultRefr
       app.models.addProviders(found)
     }
     await app.models.discover(closing.signal)
+    reportUnpriced(app.models.unpriced())
+  }
+
+  let reported = ''
+
+  /** Once for the same models. */
+  function reportUnpriced (models: readonly string[]): void {
+    if (models.join() === reported || closing.signal.aborted) return
+    reported = models.join()
+    if (models.length === 0) return
+    app.log.warn({ count: models.length, models: models.slice(0, shownModels) }, unpricedAdvice)
   }
 
   function refresh (): void {

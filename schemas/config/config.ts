@@ -60,7 +60,12 @@ export const GatewayFile = Type.Object({
   usage: UsageBlock,
   alerts: AlertsBlock,
   console: ConsoleBlock,
-  catalogue: CatalogueBlock
+  catalogue: CatalogueBlock,
+  unpriced: Type.Union([Type.Literal('refuse'), Type.Literal('family')], {
+    default: 'refuse',
+    description: 'Requests for a chat model that has no price: `refuse`, or `family` for the dearest price of the same ' +
+      'maker and family.'
+  })
 }, {
   ...strict,
   title: 'Tollgate configuration',

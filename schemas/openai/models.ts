@@ -113,6 +113,9 @@ export const Model = Type.Object({
   context_window: Type.Optional(Type.Integer({ description: 'Most tokens of prompt and completion together.' })),
   max_output_tokens: Type.Optional(Type.Integer({ description: 'Most tokens of one completion.' })),
   pricing: Type.Optional(Pricing),
+  pricing_basis: Type.Optional(Type.Literal('family', {
+    description: 'The model has no price; it is sold at the dearest price of its family.'
+  })),
   modalities: Type.Optional(Type.Object({ input: Type.Array(Modality), output: Type.Array(Modality) })),
   capabilities: Type.Optional(Type.Object({
     tools: Type.Boolean(),

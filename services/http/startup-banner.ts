@@ -6,13 +6,21 @@ interface WelcomeOptions {
   firstKey: string | null
   models: readonly ModelConfig[]
   hasConsole: boolean
+  /** Ids of the models that are refused for want of a price. */
+  unpriced?: readonly string[]
 }
+
+/** What to do about models without a price. */
+export const unpricedAdvice = 'chat models without a price are refused; `unpriced: family` in gateway.yaml sells them ' +
+  'at the dearest price of their family, and `npx tollgate catalogue update` fetches newer prices'
+
+const shownModels = 8
 
 /**
  * The message for a new user: base URL, first key with a command to paste, console, and how to create keys.
  * The first key is a user's; the console needs an owner's key to show the whole gateway.
  */
-export function welcome ({ address, firstKey, models, hasConsole }: WelcomeOptions): string {
+export function welcome ({ address, firstKey, models, hasConsole, unpriced = [] }: WelcomeOptions): string {
   const baseUrl = `${address}/v1`
   const model = models.find(({ kind }) => kind === 'chat')?.id ?? 'auto'
   const lines = ['', `Tollgate serves ${baseUrl}`, '']
@@ -24,6 +32,10 @@ export function welcome ({ address, firstKey, models, hasConsole }: WelcomeOptio
     'Another API key:                        npx tollgate keys create',
     'An owner\'s key, for the whole gateway:  npx tollgate keys create --role owner', ''
   )
+  if (unpriced.length > 0) {
+    const more = unpriced.length > shownModels ? ', …' : ''
+    lines.push(`${unpriced.length} ${unpricedAdvice}:`, `  ${unpriced.slice(0, shownModels).join(', ')}${more}`, '')
+  }
   return `${lines.join('\n')}\n`
 }
 

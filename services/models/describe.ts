@@ -21,6 +21,7 @@ export function describeModel (model: ModelConfig): Model {
     kind,
     context_window: contextWindow,
     max_output_tokens: maxOutput,
+    pricing_basis: model.priceBasis,
     modalities: isAssumed ? null : modalities,
     capabilities: isAssumed ? null : describeCapabilities(model, known),
     images: images && describeImages(images),

@@ -1,4 +1,4 @@
-import { initialModelNames, modelFromCatalogue } from '../config/catalogue/models.ts'
+import { initialModelNames, modelFromCatalogue, withFamilyPrice } from '../config/catalogue/models.ts'
 import type { DeploymentConfig, GatewayConfig, ModelConfig, ProviderConfig } from '../config/catalogue/types.ts'
 import type { Providers } from '../providers/registry.ts'
 import { compileGlob } from '../shared/glob.ts'
@@ -96,6 +96,8 @@ export function createModels ({ config, providers, onUnlisted, onTruncated }: Mo
     hintFor (id: string, mayUse: (model: string) => boolean): string {
       return hintFor(id, registry.unservedKind(id), () => namesFor(mayUse))
     },
+    /** The ids of the chat models that are refused because they have no price. */
+    unpriced: (): string[] => registry.list().filter(isUnpriced).map(({ id }) => id),
     /** Whether a model chats through every API, not only through Responses. */
     servesChat: ({ kind, deployments }: Pick<ModelConfig, 'kind' | 'deployments'>): boolean =>
       kind === 'chat' && deployments.some(({ provider, model }) =>
@@ -118,6 +120,10 @@ export function createModels ({ config, providers, onUnlisted, onTruncated }: Mo
   }
 }
 
+function isUnpriced ({ kind, price, deployments }: ModelConfig): boolean {
+  return kind === 'chat' && price === null && deployments.every(deployment => deployment.price == null)
+}
+
 /** Whether two base URLs lead to the same server, considering the names of the loopback address. */
 function isSameServer (one: string, other: string): boolean {
   const normalized = (url: string) => url.replace(/\/\/(localhost|\[::1\])(?=[:/])/, '//127.0.0.1').replace(/\/$/, '')
@@ -137,9 +143,10 @@ export type ModelRegistry = ReturnType<typeof createModelRegistry>
  * share private state.
  */
 export function createModelRegistry (
-  config: Pick<GatewayConfig, 'providers' | 'models'>, statedKind: StatedKind = () => undefined
+  config: Pick<GatewayConfig, 'providers' | 'models' | 'unpriced'>, statedKind: StatedKind = () => undefined
 ) {
-  const configured = new Map(config.models.map((model) => [model.id, toResolved(model)]))
+  const priced = config.unpriced === 'family' ? withFamilyPrice : (model: ModelConfig) => model
+  const configured = new Map(config.models.map((model) => [model.id, toResolved(priced(model))]))
   const claims = config.providers.flatMap(({ id, claims }) => {
     return claims.map((glob) => ({ provider: id, matches: compileGlob(glob) }))
   })
@@ -159,10 +166,16 @@ export function createModelRegistry (
     return offersOf(providerOf(id)).get(id) ?? bareNames.get(id)
   }
 
+  /** A model as a provider offers it; null if the provider cannot serve it here. */
+  function offeredModel (provider: ProviderConfig, upstream: string): ModelConfig | null {
+    const kind = servedKindAt(provider, upstream, statedKind)
+    return kind && priced(modelFromCatalogue(provider.id, upstream, kind))
+  }
+
   function offersOf (id: string): Offers {
     const provider = providers.get(id)
     if (provider === undefined) return noOffers
-    const found = offers.get(id) ?? toOffers(provider, initialModelNames(provider), statedKind)
+    const found = offers.get(id) ?? toOffers(provider, initialModelNames(provider), offeredModel)
     offers.set(id, found)
     return found
   }
@@ -186,7 +199,7 @@ export function createModelRegistry (
       return claim && resolve(`${claim.provider}/${id}`)
     }
     const upstream = id.slice(provider.id.length + 1)
-    const model = upstream === '' ? null : offeredModel(provider, upstream, statedKind)
+    const model = upstream === '' ? null : offeredModel(provider, upstream)
     if (model === null || (discovered.has(provider.id) && !isSold(model))) return undefined
     return toResolved(model)
   }
@@ -233,7 +246,7 @@ export function createModelRegistry (
         offers.delete(provider)
         discovered.delete(provider)
       } else {
-        offers.set(provider, toOffers(config, offered, statedKind))
+        offers.set(provider, toOffers(config, offered, offeredModel))
         discovered.add(provider)
       }
       bareNames = null
@@ -247,16 +260,11 @@ type Offers = ReadonlyMap<string, ResolvedModel>
 const noOffers: Offers = new Map()
 
 function toOffers (
-  provider: ProviderConfig, upstreamIds: readonly string[], stated: StatedKind
+  provider: ProviderConfig, upstreamIds: readonly string[],
+  offeredModel: (provider: ProviderConfig, upstream: string) => ModelConfig | null
 ): Offers {
-  const models = upstreamIds.map((id) => offeredModel(provider, id, stated)).filter((model) => model !== null)
+  const models = upstreamIds.map((id) => offeredModel(provider, id)).filter((model) => model !== null)
   return new Map(models.map((model) => [model.id, toResolved(model)]))
-}
-
-/** A model as a provider offers it; null if the provider cannot serve it here. */
-function offeredModel (provider: ProviderConfig, upstream: string, stated: StatedKind): ModelConfig | null {
-  const kind = servedKindAt(provider, upstream, stated)
-  return kind && modelFromCatalogue(provider.id, upstream, kind)
 }
 
 /** Whether a model has a price in some unit. */

@@ -29,6 +29,8 @@ export interface RequestRecord {
   model: string | null
   provider: string | null
   upstreamModel: string | null
+  /** `family`: the model has no price of its own. */
+  priceBasis?: 'family' | undefined
   /** The value of `x-tollgate-route`; null if the client named the model. */
   route: string | null
   /** Number of upstream calls. */
@@ -70,6 +72,7 @@ export function endRecord (record: RequestRecord): void {
 /** Sets the successful candidate, or the first one if all failed. */
 export function setCandidate (record: RequestRecord, candidate: Candidate | undefined): void {
   record.model = candidate?.model.id ?? null
+  record.priceBasis = candidate?.model.priceBasis
   record.provider = candidate?.provider.id ?? null
   record.upstreamModel = candidate?.deployment.model ?? null
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { defaultCreated, deploymentDefaults } from '../../../schemas/config/models.ts'
 import type { ModelConfig, Price, VideoAbilities, Capabilities, ProviderConfig } from './types.ts'
 import { knownProviders } from '../../../schemas/config/known-providers.ts'
+import { familyCost } from './family-price.ts'
 import { knownVideo, knownVideoModelNames } from './videos.ts'
 import type { CatalogueFile, CatalogueRow, CatalogueTier, Modality } from './catalogue-file.ts'
 import { withImages, type RowWithImages } from './images.ts'
@@ -154,6 +155,15 @@ export function modelFromCatalogue (
     ownedBy: provider,
     created: known?.created ?? defaultCreated
   }
+}
+
+/** A chat model without a price at the dearest price of its family, if that has one; any other as it is. */
+export function withFamilyPrice (model: ModelConfig): ModelConfig {
+  const [first] = model.deployments
+  if (model.kind !== 'chat' || model.price !== null || first === undefined) return model
+  const chat = [...rowsOf(first.provider)].flatMap(([name, row]) => row.kind === 'chat' ? [{ name, ...row }] : [])
+  const cost = familyCost(first.model, chat)
+  return cost === undefined ? model : { ...model, price: { ...emptyPrice, ...cost.price, tiers: cost.tiers ?? null }, priceBasis: 'family' }
 }
 
 /** The models of a provider until it has listed them. */

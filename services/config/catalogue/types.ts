@@ -29,6 +29,8 @@ export interface GatewayConfig {
   console: ConsoleSettings
   /** Where the catalogue is refreshed from; absent: nowhere. */
   catalogue?: CatalogueSettings
+  /** What happens to chat models without a price: absent is `refuse`. */
+  unpriced?: 'refuse' | 'family'
 }
 
 /** A name with `*` for any text that stands for a model or policy. */
@@ -43,6 +45,8 @@ type Needed = 'id' | 'kind' | 'contextWindow' | 'maxOutput' | 'ownedBy' | 'creat
 export interface ModelConfig extends Pick<Fields, Needed>, Partial<Omit<Fields, Needed>> {
   deployments: DeploymentConfig[]
   price: Price | null
+  /** `family`: the dearest price of its family, because it has none. */
+  priceBasis?: 'family'
   /** The operator's cost; absent or null if unknown. */
   cost?: Price | null
   capabilities: Capabilities

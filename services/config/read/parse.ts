@@ -51,7 +51,8 @@ export function parseConfig (
     usage: toParsed(UsageBlock, file.usage),
     alerts,
     console: toParsed(ConsoleBlock, file.console),
-    catalogue: toParsed(CatalogueBlock, file.catalogue)
+    catalogue: toParsed(CatalogueBlock, file.catalogue),
+    unpriced: file.unpriced
   }
 }
 

@@ -36,6 +36,7 @@ export interface CheckedFile {
   alerts: Static<typeof AlertsBlock>
   console: Static<typeof ConsoleBlock>
   catalogue: Static<typeof CatalogueBlock>
+  unpriced: 'refuse' | 'family'
 }
 
 /** Most repairs of one entry: each removes the problems of one level, and entries have few levels. */
@@ -63,7 +64,8 @@ export function checkStructure (document: YamlDocument): CheckedFile {
     usage: section('usage', UsageBlock, file),
     alerts: section('alerts', AlertsBlock, file),
     console: section('console', ConsoleBlock, file),
-    catalogue: section('catalogue', CatalogueBlock, file)
+    catalogue: section('catalogue', CatalogueBlock, file),
+    unpriced: property(file, 'unpriced') === 'family' ? 'family' : 'refuse'
   }
 }
 

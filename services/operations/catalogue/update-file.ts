@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { CatalogueFile, CataloguePrice, CatalogueRow } from '../../config/catalogue/catalogue-file.ts'
 import { dearest, rateNames, ratesAbove, type Cost } from '../../config/catalogue/dearest.ts'
-import { knownProviders } from '../../config/catalogue/known-providers.ts'
+import { knownProviders } from '../../../schemas/config/known-providers.ts'
 
 export const maxCatalogueBytes = 4 * 1024 ** 2
 
