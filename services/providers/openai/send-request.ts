@@ -33,6 +33,22 @@ export function createSender ({ apiKey, headers, connection, dialect }: SenderOp
   /** What the server has said of each model. */
   const serverLimits = createLru<ServerLimits>(maxKnownModels)
 
+  /** The windows that refusals have named; no list of models makes them longer again. */
+  const refusedWindows = createLru<number>(maxKnownModels)
+
+  function learnWindow (model: string, refusal: unknown): void {
+    if (!(refusal instanceof UpstreamError) || refusal.details.code !== 'context_length_exceeded') return
+    const { contextWindow } = limitsInRefusal(refusal)
+    if (contextWindow !== undefined) refusedWindows.set(model, contextWindow)
+  }
+
+  function limitsOf (model: string): ServerLimits {
+    const stated = serverLimits.get(model) ?? noLimits
+    const refused = refusedWindows.get(model)
+    if (refused === undefined) return stated
+    return { ...stated, contextWindow: Math.min(refused, stated.contextWindow ?? Infinity) }
+  }
+
   function learnLimits (model: string, limits: ServerLimits): void {
     serverLimits.set(model, { ...serverLimits.get(model), ...limits })
   }
@@ -81,6 +97,7 @@ export function createSender ({ apiKey, headers, connection, dialect }: SenderOp
     try {
       return { ...await sendByName(path, call), isUnlimited: false }
     } catch (refusal) {
+      learnWindow(call.model, refusal)
       if (!isOwnLimit(call) || !(refusal instanceof UpstreamError) || !isAboutLength(refusal)) throw refusal
       const sent = await sendByName(path, { ...call, outputLimit: null })
       // Only now: the refusal may have been about something else that the client sent.
@@ -91,7 +108,7 @@ export function createSender ({ apiKey, headers, connection, dialect }: SenderOp
 
   return {
     learnLimits,
-    limitsOf: (model: string): ServerLimits => serverLimits.get(model) ?? noLimits,
+    limitsOf,
     /** Throws UpstreamError for a refusal. */
     send: sendWithin
   }

@@ -2,7 +2,7 @@ import t, { type Test } from 'tap'
 import { emptyPrice } from '../../../services/config/catalogue/models.ts'
 import { createDatabase, forEachEngine, type Database } from '../../helpers/engines.ts'
 import { configFor, providerAt, startGateway } from '../../helpers/gateway.ts'
-import { reply, startUpstream, type Script } from '../../servers/upstream.ts'
+import { refusal, reply, startUpstream, type Script } from '../../servers/upstream.ts'
 
 // No configured window bounds a bill: what surely exceeds it is refused, all else is held as it may be.
 
@@ -52,6 +52,24 @@ const asks: Record<string, (text: string) => [path: string, body: object]> = {
   completions: text => ['/completions', { prompt: text, max_tokens: 5 }],
   'several completions': text => ['/completions', { prompt: ['Hi', text], max_tokens: 5 }]
 }
+
+forEachEngine(t, 'a window that a provider names in a refusal is kept', async (t, database) => {
+  const { upstream, post } = await openShop(t, database, '100', 100_000)
+  upstream.always(refusal(400, {
+    message: "This model's maximum context length is 1000 tokens. However, your messages resulted in 10000 tokens.",
+    code: 'context_length_exceeded'
+  }))
+  const ask = async (text: string) => await post('/chat/completions', {
+    model: 'chat', messages: [{ role: 'user', content: text }], max_tokens: 5
+  })
+  t.match(await ask(words(50_000)), { status: 400, text: 'context_length_exceeded' })
+  const calls = upstream.requests.length
+  t.ok(calls > 0)
+  t.match(await ask(words(50_000)), { status: 400, text: /maximum context length is 1000 tokens/ })
+  t.equal(upstream.requests.length, calls, 'the second request goes nowhere')
+  upstream.always(reply())
+  t.match(await ask('Hi'), { status: 200 })
+})
 
 forEachEngine(t, 'a prompt that surely exceeds the window is refused, and goes nowhere', async (t, database) => {
   const { upstream, post, suspense } = await openShop(t, database, '100')

@@ -4,7 +4,8 @@ import { createModelRegistry } from '../../../../services/models/models.ts'
 import { configFromEnvironment } from '../../../../services/config/environment/environment.ts'
 import { describeModel } from '../../../../services/models/describe.ts'
 
-const priced = (name: string, inputPico: number, outputPico: number) => ({ name, price: { inputPico, outputPico } })
+const priced = (name: string, inputPico: number, outputPico: number) =>
+  ({ name, price: { inputPico, outputPico } })
 const models = [
   priced('gpt-6', 2, 9), priced('gpt-7-mini', 3, 8), priced('gpts-1', 99, 99), priced('claude-opus-5', 5, 25),
   priced('claude-sonnet-5', 3, 15), priced('free-1', 0, 0), priced('openai/gpt-6', 20, 90)
