@@ -6,6 +6,7 @@ import { createVeoVideos } from '../gemini/veo.ts'
 import type { FinishReason, ProviderParts } from '../provider.ts'
 import { openRouterCost, perplexityCost, xaiCost, type CostReader } from '../reported-cost.ts'
 import type { GuardKind } from './output-guard.ts'
+import { promptRules, type PromptRules } from './prompt-rules.ts'
 import { requestRules, type RequestRules } from './request-rules.ts'
 import { createXaiVideos } from './xai-videos.ts'
 import { createOpenRouterVideos } from './openrouter-videos.ts'
@@ -28,7 +29,8 @@ export interface Dialect {
   outputGuard: GuardKind | null
   /** The parameters it refuses, renames or bounds. */
   rules: RequestRules
-  roles: Readonly<Record<string, string>>
+  /** The form of messages and tools. */
+  prompt: PromptRules
   /** Fields added to a final assistant message so that the answer continues it. */
   prefill: Readonly<Record<string, unknown>>
   /** Finish reasons outside OpenAI's list. `error` makes the answer a failure. */
@@ -67,7 +69,7 @@ const base: Dialect = {
   takesZeroLimit: false,
   outputGuard: null,
   rules: requestRules.none,
-  roles: {},
+  prompt: promptRules.usual,
   prefill: {},
   finishReasons: {},
   usagePath: ['usage'],
@@ -85,18 +87,21 @@ const base: Dialect = {
 }
 
 /** Self-hosted servers and gateways still offer OpenAI's video API, which OpenAI has ended. */
-const hosted: Dialect = { ...base, outputGuard: 'by-text', videos: createOpenAIVideos }
+const hosted: Dialect = {
+  ...base, prompt: promptRules.templates, outputGuard: 'by-text', videos: createOpenAIVideos
+}
 
 /** An unknown server; most are self-hosted. */
 const compatible: Dialect = { ...hosted, stopsOnDisconnect: true }
 
-/** Servers that run open models, whose chat templates lack the `developer` role. */
+/** Servers that run open models. */
 const open: Dialect = {
-  ...base, outputGuard: 'by-event', roles: { developer: 'system' }, stopsOnDisconnect: true
+  ...base, prompt: promptRules.templates, outputGuard: 'by-event', stopsOnDisconnect: true
 }
 
 const openai: Dialect = {
   ...base,
+  prompt: promptRules.openai,
   limitFields: ['max_completion_tokens'],
   responses: true,
   responsesOnly: responsesOnlyModels.openai,
@@ -109,13 +114,19 @@ const openai: Dialect = {
 function knownDialects (): Record<string, Dialect> {
   return Object.fromEntries(knownProviders.flatMap(({ dialect, differs }) => {
     if (differs === undefined) return []
-    const { refuses = [], ...others } = differs
+    const { refuses = [], roles, ...others } = differs
     const rules = rulesByDialect[dialect] ?? requestRules.none
-    return [[dialect, { ...hosted, rules: { ...rules, drop: [...rules.drop, ...refuses] }, ...others }]]
+    const form = promptsByDialect[dialect] ?? hosted.prompt
+    const prompt = { ...form, roles: roles ?? form.roles }
+    return [[dialect, { ...hosted, prompt, rules: { ...rules, drop: [...rules.drop, ...refuses] }, ...others }]]
   }))
 }
 
 const rulesByDialect: Readonly<Record<string, RequestRules>> = requestRules
+const promptsByDialect: Readonly<Record<string, PromptRules>> = {
+  nvidia: promptRules.nvidia,
+  moonshot: promptRules.usual
+}
 
 /** One row per kind of server, by the name used in `dialect:`; `Differences` has those of plain data. */
 export const dialects: Readonly<Record<string, Dialect>> = {
@@ -157,8 +168,8 @@ export const dialects: Readonly<Record<string, Dialect>> = {
   mistral: {
     ...base,
     limitFields: ['max_tokens'],
+    prompt: promptRules.mistral,
     rules: requestRules.mistral,
-    roles: { developer: 'system' },
     prefill: { prefix: true },
     finishReasons: { model_length: 'length', error: 'error' },
     completions: false,
@@ -167,8 +178,8 @@ export const dialects: Readonly<Record<string, Dialect>> = {
   deepseek: {
     ...base,
     limitFields: ['max_tokens'],
+    prompt: promptRules.schemas,
     rules: requestRules.deepseek,
-    roles: { developer: 'system' },
     finishReasons: { insufficient_system_resource: 'error' },
     completions: false
   },
@@ -178,6 +189,7 @@ export const dialects: Readonly<Record<string, Dialect>> = {
     limitFields: ['max_completion_tokens'],
     responses: true,
     responsesOnly: responsesOnlyModels.xai,
+    prompt: promptRules.schemas,
     rules: requestRules.xai,
     reasoningApart: true,
     cost: xaiCost,
@@ -209,7 +221,7 @@ export const dialects: Readonly<Record<string, Dialect>> = {
   fireworks: { ...base, limitFields: ['max_tokens'], rules: requestRules.fireworks },
   cerebras: { ...base, limitFields: ['max_completion_tokens'], rules: requestRules.cerebras },
   // Source: docs.litellm.ai; it renames the limit for each provider, and some of these refuse two.
-  litellm: { ...hosted, limitFields: ['max_completion_tokens'] },
+  litellm: { ...hosted, limitFields: ['max_completion_tokens'], prompt: promptRules.usual },
   vllm: { ...open, takesZeroLimit: true, videos: createOpenAIVideos },
   sglang: { ...open, videos: createOpenAIVideos },
   llamacpp: open,

@@ -160,7 +160,8 @@ export const requestRules = {
   openrouter: {
     ...none,
     sources: ['@openrouter/sdk@1.3.19 esm/models/chatrequest.d.ts', 'openrouter.ai/docs, Prompt Caching'],
-    conversation: { field: 'session_id' }
+    conversation: { field: 'session_id' },
+    models: [{ models: /^openai\//, roles: {} }]
   },
   groq: {
     ...none,

@@ -6,6 +6,7 @@ import type { ChatCall, CompletionCall, ProviderCall, UnmetParameters } from '..
 import { isObject } from '../../shared/json.ts'
 import type { Dialect } from './dialects.ts'
 import { historyFor } from './history.ts'
+import { promptFor, toolEdits } from './prompt.ts'
 import type { ModelRules, RequestRules } from './request-rules.ts'
 import { schemaInstruction } from '../schema-instruction.ts'
 
@@ -83,8 +84,8 @@ function chatEdits (
 ): string[] {
   const { rules } = dialect
   const dropped = fieldEdits(request, model, rules, edits)
-  const roles = rowOf(rules, model).roles ?? dialect.roles
-  const messages = messagesFor(request.messages, model, { ...dialect, roles }, dropped)
+  toolEdits(request, dialect.prompt, edits)
+  const messages = messagesFor(request.messages, model, dialect, dropped)
   if (messages !== null) edits.set('messages', messages)
   if (!rules.takesSchemas && request.response_format?.type === 'json_schema') {
     const { schema } = request.response_format.json_schema
@@ -170,20 +171,22 @@ function forcesTool (choice: unknown): boolean {
 
 /** The messages as the upstream takes them; null when nothing changes and they pass as bytes. */
 function messagesFor (
-  messages: readonly ChatMessage[], model: string, { roles, prefill, rules }: Dialect, dropped: string[]
+  messages: readonly ChatMessage[], model: string, { prompt, prefill, rules }: Dialect, dropped: string[]
 ): object[] | null {
-  const isPrefilled = messages.at(-1)?.role === 'assistant' && Object.keys(prefill).length > 0
   const { history } = rules
+  const roles = rowOf(rules, model).roles ?? prompt.roles
+  const formed = promptFor(messages, prompt)
+  const isPrefilled = formed.at(-1)?.role === 'assistant' && Object.keys(prefill).length > 0
   const isRuled = ({ role }: ChatMessage): boolean => {
     return role === 'assistant' || history?.members?.[role] !== undefined
   }
-  const isPast = history !== null && messages.some(isRuled)
-  const past = isPast ? historyFor(messages, history, model, dropped) : messages
-  const isSame = past.every((message, index) => message === messages[index])
+  const isPast = history !== null && formed.some(isRuled)
+  const past = isPast ? historyFor(formed, history, model, dropped) : formed
+  const isSame = formed === messages && past.every((message, index) => message === messages[index])
   if (isSame && !isPrefilled && !messages.some(({ role }) => roles[role] !== undefined)) return null
   return past.map((message, index) => {
-    const role = messages[index]?.role ?? ''
-    const isLast = index === messages.length - 1
+    const role = formed[index]?.role ?? ''
+    const isLast = index === formed.length - 1
     return { ...message, role: roles[role] ?? role, ...(isPrefilled && isLast ? prefill : {}) }
   })
 }

@@ -2,6 +2,8 @@ import { isObject, isText, type JsonObject } from '../../../shared/json.ts'
 import { effectiveLimit } from '../../../shared/request-fields.ts'
 import type { ResponsesCall } from '../../provider.ts'
 import type { Dialect } from '../dialects.ts'
+import { callIdFor } from '../prompt.ts'
+import { responseCallIds } from '../prompt-rules.ts'
 import { unmetParameters } from '../request.ts'
 
 interface ResponseBody {
@@ -31,9 +33,25 @@ export function responseBody (call: ResponsesCall, dialect: Dialect, reasons: bo
   const include = Array.isArray(body.include) ? body.include : []
   const addsReasoning = call.keepsReasoning && reasons && !include.includes(encryptedReasoning)
   if (addsReasoning) edits.set('include', [...include, encryptedReasoning])
+  fitCallIds(body, edits)
   nameConversation(call, body, dialect, edits)
   const dropped = dropRefused(call, body, dialect, edits)
   return { bytes: original.with(edits), dropped, addsReasoning }
+}
+
+/** Ids that another provider has made may be too long here. */
+function fitCallIds (body: JsonObject, edits: Map<string, unknown>): void {
+  const input = edits.get('input') ?? body.input
+  if (!Array.isArray(input)) return
+  let isChanged = false
+  const fitting = input.map((item: unknown) => {
+    if (!isObject(item) || !isText(item.call_id)) return item
+    const id = callIdFor(item.call_id, responseCallIds)
+    if (id === item.call_id) return item
+    isChanged = true
+    return { ...item, call_id: id }
+  })
+  if (isChanged) edits.set('input', fitting)
 }
 
 /** `max_tool_calls` counts the calls of all tools that the provider runs. */

@@ -9,7 +9,7 @@ import { JsonText } from '../../../../services/shared/json.ts'
 type Fields = Record<string, unknown>
 
 const messages: ChatMessage[] = [{ role: 'user', content: 'Hi' }]
-const tools = [{ type: 'function' as const, function: { name: 'f' } }]
+const tools = [{ type: 'function' as const, function: { name: 'f', parameters: { type: 'object', properties: {} } } }]
 const { signal } = new AbortController()
 
 /** The members that an upstream gets, beside model and messages, and what is dropped. */
@@ -78,7 +78,7 @@ t.test('DeepSeek: thinking is a field of its own, off where a tool is forced', a
   const off = { thinking: { type: 'disabled' } }
   check(t, 'deepseek', 'deepseek-v4-pro', { reasoning_effort: 'none' }, off)
   check(t, 'deepseek', 'deepseek-v4-pro', { reasoning_effort: 'high' }, { reasoning_effort: 'high' })
-  for (const choice of ['required', { type: 'function', function: { name: 'f' } }]) {
+  for (const choice of ['required', { type: 'function', function: { name: 'f', parameters: { type: 'object', properties: {} } } }]) {
     check(t, 'deepseek', 'deepseek-v4-flash', { tools, tool_choice: choice }, { tools, tool_choice: choice, ...off })
   }
   const forced = { tools, tool_choice: 'required' }
@@ -124,7 +124,7 @@ t.test('Moonshot: Kimi has fixed sampling, each generation its own control of th
   check(t, 'moonshot', 'moonshot-v1-8k', { temperature: 1.7 }, { temperature: 1 }, ['temperature'])
 })
 
-const call = { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } }
+const call = { id: 'abcdefghi', type: 'function', function: { name: 'f', arguments: '{}' } }
 /** A turn as the official SDK sends it back: the whole answer of the gateway. */
 const answer = {
   role: 'assistant', content: null, refusal: null, annotations: [], reasoning_content: 'hm', tool_calls: [call]
