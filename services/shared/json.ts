@@ -23,7 +23,8 @@ export class JsonText {
 
   /**
    * Parses UTF-8 JSON, with or without a byte order mark: RFC 8259 lets a parser ignore one, and PowerShell
-   * writes it. Throws GatewayError 400 if it is not valid or too deep, 413 for too many values.
+   * writes it. Halves of surrogate pairs, which most providers refuse, become U+FFFD. Throws GatewayError 400
+   * if it is not valid or too deep, 413 for too many values.
    */
   static parse (received: Buffer): JsonText {
     if (!isUtf8(received)) throw GatewayError.invalidRequest(unreadableBody)
@@ -32,6 +33,8 @@ export class JsonText {
     const scanned = bytes.length < largeBytes ? null : countMembers(bytes)
     const value = parsed(bytes)
     const { members, cost } = countContents(value)
+    const mended = hasSurrogates(bytes) ? wellFormed(value) : value
+    if (mended !== value) return new JsonText(Buffer.from(JSON.stringify(mended)), mended, cost)
     return new JsonText(bytes, value, cost, () => (scanned ?? countMembers(bytes, Infinity)) > members)
   }
 
@@ -65,6 +68,25 @@ function parsed (bytes: Buffer): unknown {
   } catch (error) {
     throw error instanceof SyntaxError ? GatewayError.invalidRequest(unreadableBody) : error
   }
+}
+
+/** Whether a text may have an escape of half a surrogate pair. */
+function hasSurrogates (bytes: Buffer): boolean {
+  return bytes.includes('\\ud') || bytes.includes('\\uD')
+}
+
+/** The value with U+FFFD for halves of surrogate pairs; the same value if there are none. */
+function wellFormed (value: unknown): unknown {
+  if (typeof value === 'string') return value.isWellFormed() ? value : value.toWellFormed()
+  if (Array.isArray(value)) {
+    const items = value.map(wellFormed)
+    return items.every((item, at) => item === value[at]) ? value : items
+  }
+  if (!isObject(value)) return value
+  const entries = Object.entries(value)
+  const formed = entries.map(([name, member]) => [name.toWellFormed(), wellFormed(member)] as const)
+  const isSame = entries.every(([name, member], at) => formed[at]?.[0] === name && formed[at][1] === member)
+  return isSame ? value : Object.fromEntries(formed)
 }
 
 /** A JSON object whose members are not validated. */

@@ -77,9 +77,12 @@ t.test('nesting has a limit', async t => {
   t.match(thrown(() => parse(nested(1_000_000))), { status: 400 })
 })
 
-t.test('prototype keys and lone surrogates are ordinary data', async t => {
+t.test('prototype keys are ordinary data, halves of surrogate pairs are replaced', async t => {
   const text = '{"__proto__":{"polluted":true},"a":"\\ud800"}'
-  t.equal(edit(text, { b: 1 }), '{"__proto__":{"polluted":true},"a":"\\ud800","b":1}')
+  t.equal(edit(text, { b: 1 }), '{"__proto__":{"polluted":true},"a":"\ufffd","b":1}')
+  const names = '{"\\ud800":["\\uDC00",{"b":"\\ud83d\\ude00"}]}'
+  t.equal(edit(names, { b: 1 }), '{"\ufffd":["\ufffd",{"b":"\u{1f600}"}],"b":1}')
+  t.equal(parse('{"b":"\\ud83d\\ude00"}').bytes.toString(), '{"b":"\\ud83d\\ude00"}', 'whole pairs pass as they came')
   t.notOk('polluted' in {})
 })
 
