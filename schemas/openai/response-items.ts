@@ -98,9 +98,14 @@ export type ReasoningItem = Static<typeof ReasoningItem>
 
 const ItemReference = Type.Object({ type: Type.Literal('item_reference'), id: Type.String({ minLength: 1 }) })
 
+/** Tools that may be called from here on, as Codex sends all of its tools. */
+const AdditionalToolsItem = Type.Object({
+  type: Type.Literal('additional_tools'), id: Id, tools: Type.Array(ResponseTool)
+})
+
 /** Items that only a provider with a Responses API can read. */
 export const nativeItemTypes = [
-  'additional_tools', 'apply_patch_call', 'apply_patch_call_output', 'code_interpreter_call', 'compaction',
+  'apply_patch_call', 'apply_patch_call_output', 'code_interpreter_call', 'compaction',
   'compaction_trigger', 'computer_call', 'computer_call_output', 'configuration_update', 'file_search_call',
   'image_generation_call', 'local_shell_call', 'local_shell_call_output', 'mcp_approval_request',
   'mcp_approval_response', 'mcp_call', 'mcp_list_tools', 'program', 'program_output', 'shell_call',
@@ -110,7 +115,8 @@ const NativeItem = Type.Object({ type: StringEnum(nativeItemTypes), id: Id })
 
 const typedItems = [
   TypedMessage, FunctionCallItem, FunctionCallOutput, CustomToolCallItem, CustomToolCallOutput, ReasoningItem,
-  ItemReference, ToolSearchCallItem, ToolSearchOutputItem, NativeItem
+  ItemReference, ToolSearchCallItem, ToolSearchOutputItem,
+  AdditionalToolsItem, NativeItem
 ] as const satisfies readonly TObject[]
 
 /** An item of `input`: one with a `type`, or a message. */

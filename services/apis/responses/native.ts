@@ -9,8 +9,8 @@ import { UpstreamError, type GatewayError } from '../../shared/errors.ts'
 import type { JsonText } from '../../shared/json.ts'
 import { narrowPlan } from '../narrow-plan.ts'
 import { readableBy } from './carried-reasoning.ts'
-import { refuseFiles, searchTool, serverToolsOf, toolRefusal } from './native-tools.ts'
-import { nativeFeatureOf, needsNative } from './response-checks.ts'
+import { refuseFiles, searchTool, serverToolsOf, toolRefusal, type ServerTool } from './native-tools.ts'
+import { demandsNativeTool, leftOutForChat, nativeFeatureOf, needsNative } from './response-checks.ts'
 import type { ResponseTurn } from './response-input.ts'
 
 interface NativeRequest {
@@ -50,8 +50,8 @@ export function nativeResponses (
 ): ProviderCalls<ChatCompletionRequest> {
   const need = nativeFeatureOf(request, items)
   const tools = serverToolsOf(request, items)
-  if (need !== null) refuseFiles(items)
-  const searches = tools.some(({ name }) => name === searchTool)
+  const isDemanded = demandsNativeTool(request, items)
+  if (need !== null || tools.length > 0) refuseFiles(items)
   const all = items.map(({ item }) => item)
   const isAsWritten = typeof request.input === 'string' ? all.length === 1 : isSameList(all, request.input)
   const expanded = isAsWritten ? '' : JSON.stringify(all)
@@ -60,53 +60,91 @@ export function nativeResponses (
     provider.responses !== undefined && !withoutApi.has(provider)
 
   function refusalOfCandidate (candidate: Candidate<ChatProvider>): GatewayError | null {
-    const { model, provider, price } = candidate
-    if (!has(candidate)) return need === null ? null : needsNative(need, model.id)
-    // What has no price at all is refused when its price is asked for.
-    const searchNano = price === null ? 0 : price.searchNano ?? null
-    return toolRefusal(tools, { pricing: provider.pricing, searchNano, model: model.id })
+    if (!has(candidate)) return need === null ? null : needsNative(need, candidate.model.id)
+    return refusalOf(toolsAt(candidate), candidate)
   }
 
-  /** The changes of the body for one provider. */
-  function editsFor (provider: string): Map<string, unknown> {
+  function refusalOf (some: readonly ServerTool[], { model, provider, price }: Candidate<ChatProvider>) {
+    // What has no price at all is refused when its price is asked for.
+    const searchNano = price === null ? 0 : price.searchNano ?? null
+    return toolRefusal(some, { pricing: provider.pricing, searchNano, model: model.id })
+  }
+
+  /** The tools that a candidate runs; one that is only offered, but has no price there, is left out. */
+  function toolsAt (candidate: Candidate<ChatProvider>): ServerTool[] {
+    if (isDemanded) return tools
+    return tools.filter(tool => !isListed(tool) || refusalOf([tool], candidate) === null)
+  }
+
+  const searchesAt = (candidate: Candidate<ChatProvider>): boolean =>
+    toolsAt(candidate).some(({ name }) => name === searchTool)
+
+  /** The changes of the body for one candidate. */
+  function editsFor (
+    candidate: Candidate<ChatProvider>, leftOut: readonly ServerTool[]
+  ): Map<string, unknown> {
     const edits = new Map<string, unknown>(ownMembers.map(name => [name, undefined]))
-    const readable = readableBy(all, provider)
+    const readable = readableBy(all, candidate.provider.id)
     if (!isAsWritten || readable !== all) edits.set('input', readable)
-    return edits
+    if (leftOut.length === 0) return edits
+    const places = new Set(leftOut.map(({ param }) => param))
+    const rest = request.tools?.filter((_, at) => !places.has(`tools[${at}]`)) ?? []
+    if (rest.length > 0) return edits.set('tools', rest)
+    return edits.set('tools', undefined).set('tool_choice', undefined)
   }
 
   /** Calls for a response; for a chat where the server lacks the endpoint, which it says before any work. */
   async function callNatively (
-    { provider, price }: Candidate<ChatProvider>, call: ChatCall, responses: NonNullable<ChatProvider['responses']>
+    candidate: Candidate<ChatProvider>, call: ChatCall, responses: NonNullable<ChatProvider['responses']>
   ): Promise<NativeResponse | ChatResponse> {
-    const maxSearches = searches ? price?.maxSearches ?? 1 : 0
-    const edits = editsFor(provider.id)
+    const { provider, price } = candidate
+    const maxSearches = searchesAt(candidate) ? price?.maxSearches ?? 1 : 0
+    const run = toolsAt(candidate)
+    const leftOut = tools.filter(tool => !run.includes(tool))
+    const edits = editsFor(candidate, leftOut)
     try {
-      return await responses({ ...call, original, edits, maxSearches, keepsReasoning: isStored })
+      const response = await responses({ ...call, original, edits, maxSearches, keepsReasoning: isStored })
+      return reporting(response, [...new Set(leftOut.map(({ name }) => `tools[${name}]`))])
     } catch (error) {
       const isOnlyHere = provider.responsesOnly?.test(call.model) === true
       if (need !== null || isOnlyHere || !lacksEndpoint(error)) throw error
-      const response = await provider.chat(call)
+      const response = await callForChat(provider, call)
       withoutApi.add(provider)
       return response
     }
   }
 
+  async function callForChat (provider: ChatProvider, call: ChatCall): Promise<ChatResponse> {
+    return reporting(await provider.chat(call), leftOutForChat(request, items))
+  }
+
   return {
     call (candidate, call) {
-      const { provider: { responses } } = candidate
-      if (responses === undefined || !has(candidate)) return candidate.provider.chat(call)
+      const { provider } = candidate
+      const { responses } = provider
+      if (responses === undefined || !has(candidate)) return callForChat(provider, call)
       return callNatively(candidate, call, responses)
     },
     bodyBytes: original.bytes.length + Buffer.byteLength(expanded),
     mayShorten: request.truncation === 'auto',
-    extras: candidate => has(candidate) && searches ? { searches } : {},
+    extras: candidate => has(candidate) && searchesAt(candidate) ? { searches: true } : {},
     speaks: has,
     cacheKey: original.value,
-    ...(need === null
+    ...(need === null && tools.length === 0
       ? {}
       : { narrow: plan => narrowPlan(plan, refusalOfCandidate, isPolicy(request.model)) })
   }
+}
+
+/** Whether a tool is in the list of the request, from which it can be taken out. */
+const isListed = ({ param }: ServerTool): boolean => /^tools\[\d+\]$/.test(param)
+
+/** The response, whose report names what was left out of the request. */
+function reporting<Response extends NativeResponse | ChatResponse> (
+  response: Response, leftOut: readonly string[]
+): Response {
+  response.report.dropped = [...response.report.dropped, ...leftOut]
+  return response
 }
 
 function isSameList (items: readonly ResponseInputItem[], input: readonly ResponseInputItem[]): boolean {

@@ -4,7 +4,7 @@ import { builtInTools, type ResponseTool } from '../../../schemas/openai/respons
 import { GatewayError } from '../../shared/errors.ts'
 import { ownMember } from '../../shared/json.ts'
 import type { NamedItem } from './to-messages.ts'
-import { isClientSearch, isClientSearchItem } from './tool-search.ts'
+import { foundTools, isClientSearch, isClientSearchItem } from './tool-search.ts'
 
 const known: ReadonlySet<string> = new Set(Object.keys(ResponseRequest.properties))
 
@@ -51,21 +51,41 @@ const nativeItems: ReadonlySet<string> = new Set(nativeItemTypes)
 export function nativeFeatureOf (
   request: ResponseRequest, items: readonly NamedItem[]
 ): NativeFeature | null {
-  const { tools, tool_choice: choice, truncation, reasoning, stream_options: options } = request
+  const { tools, tool_choice: choice, truncation, stream_options: options } = request
   const at = tools?.findIndex(tool => isNativeTool(tool)) ?? -1
   const tool = tools?.[at]
-  if (tool !== undefined) return { param: `tools[${at}].type`, what: `the built-in tool '${tool.type}'` }
+  if (tool !== undefined && demandsNativeTool(request, items)) return { param: `tools[${at}].type`, what: `the built-in tool '${tool.type}'` }
   if (typeof choice === 'object' && choice !== null && native.has(choice.type)) {
     return { param: 'tool_choice.type', what: `the built-in tool '${choice.type}'` }
   }
   if (truncation === 'auto') return { param: 'truncation', what: 'truncation of the input' }
-  const context = reasoning?.context
-  if (context != null && context !== 'auto') return { param: 'reasoning.context', what: 'a choice of past reasoning' }
   if (options?.include_obfuscation === true) {
     return { param: 'stream_options.include_obfuscation', what: 'obfuscation of streams' }
   }
   const item = items.find(({ item }) => isNativeItem(item))
   return item === undefined ? null : { param: `${item.param}.type`, what: `items of type '${item.item.type}'` }
+}
+
+/**
+ * Whether a request needs a tool that only such a provider has: its choice names one or leaves no other, or
+ * the conversation has used one. A tool that is only offered need not be used.
+ */
+export function demandsNativeTool (
+  { tools, tool_choice: choice }: ResponseRequest, items: readonly NamedItem[]
+): boolean {
+  if (items.some(({ item }) => isNativeItem(item))) return true
+  if (choice === 'required') return tools?.every(isNativeTool) === true
+  if (typeof choice !== 'object' || choice === null) return false
+  if (choice.type === 'allowed_tools') return choice.tools.some(({ type }) => native.has(type))
+  return native.has(choice.type)
+}
+
+/** The names of what is left out of a request for a chat, because it is only a hint or an offer. */
+export function leftOutForChat (request: ResponseRequest, items: readonly NamedItem[]): string[] {
+  const tools = [...request.tools ?? [], ...foundTools(items).map(({ tool }) => tool)]
+  const names = tools.filter(isNativeTool).map(({ type }) => `tools[${type}]`)
+  const context = request.reasoning?.context ?? 'auto'
+  return [...new Set(names), ...(context === 'auto' ? [] : ['reasoning.context'])]
 }
 
 function isNativeTool (tool: ResponseTool): boolean {

@@ -19,13 +19,14 @@ export function isClientSearchItem<Item extends ToolSearchItem> (item: Item): it
   return item.execution !== 'server' && item.call_id != null && item.call_id !== ''
 }
 
-/** A tool that a search has found, with its name in error messages. */
+/** A tool that an item adds, with its name in error messages. */
 export interface FoundTool { tool: ResponseTool, param: string }
 
-/** The tools that searches of the client have found. */
+/** The tools that searches of the client have found, and those of items that add tools. */
 export function foundTools (items: readonly { item: ResponseInputItem, param: string }[]): FoundTool[] {
   return items.flatMap(({ item, param }) => {
-    if (item.type !== 'tool_search_output' || !isClientSearchItem(item)) return []
+    const adds = item.type === 'additional_tools' || (item.type === 'tool_search_output' && isClientSearchItem(item))
+    if (!adds) return []
     return item.tools.map((tool, at) => ({ tool, param: `${param}.tools[${at}]` }))
   })
 }

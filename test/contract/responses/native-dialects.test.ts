@@ -32,7 +32,7 @@ t.test('xAI limits no searches, so the operator has to allow them; calls are cha
   const model = { price: { ...price, searchNano: 5_000_000, maxSearches: 3 } }
   const ask = { model: 'chat', input, tools: [{ type: 'web_search' as const }] }
   const careful = await openShop(t, { provider: { dialect: 'xai' }, model })
-  t.match(await rejection(careful.client.responses.create(ask)), { status: 400, param: 'tools[0].type' })
+  t.match(await rejection(careful.client.responses.create({ ...ask, tool_choice: 'required' })), { status: 400, param: 'tools[0].type' })
   const bold = await openShop(t, { provider: { dialect: 'xai', allowFields: ['web_search'] }, model })
   const calls = { web_search_calls: 2, x_search_calls: 0 }
   const usage = { num_sources_used: 40, server_side_tool_usage_details: calls }

@@ -166,10 +166,10 @@ t.test('a stream that breaks ends with response.failed, and what was delivered i
   t.ok(booked !== undefined && booked.amount >= 30_000 && booked.estimated === 1, JSON.stringify(booked))
 })
 
-t.test('tools that the provider runs need a price or the operator\'s permission', async t => {
+t.test('tools that a request demands of the provider need a price or the operator\'s permission', async t => {
   const { client, upstream } = await openShop(t)
   const refused = async (tools: object[], param: string, code = 'unsupported_parameter') => {
-    const asked = client.responses.create({ model, input: 'x', tools: tools as never })
+    const asked = client.responses.create({ model, input: 'x', tools: tools as never, tool_choice: 'required' })
     t.match(await rejection(asked), { status: 400, param, code }, JSON.stringify(tools))
   }
   await refused([{ type: 'web_search' }], 'tools[0].type', 'parameter_not_priced')
@@ -193,7 +193,7 @@ t.test('tools that the provider runs need a price or the operator\'s permission'
   t.match(lastBody(open), { tools: [{ type: 'code_interpreter', container: { type: 'auto' } }] })
 
   const priced = await openShop(t, { model: { price: { ...price, searchNano: 1 } } })
-  t.match(await rejection(priced.client.responses.create({ model, input: 'x', tools: [{ type: 'web_search', max_results: 100 }] as never })),
+  t.match(await rejection(priced.client.responses.create({ model, input: 'x', tool_choice: 'required', tools: [{ type: 'web_search', max_results: 100 }] as never })),
     { status: 400, param: 'tools[0].max_results' })
 })
 

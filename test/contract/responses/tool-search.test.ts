@@ -70,12 +70,11 @@ t.test('a search that finds nothing, and one whose tools are declared too', asyn
   t.same(lastTools(), ['look', 'tool_search'])
 })
 
-t.test('searches that the provider runs are refused by name', async t => {
+t.test('searches that the provider runs are refused by name where a request demands them', async t => {
   const hosted = { type: 'tool_search_call' as const, call_id: null, execution: 'server' as const, arguments: {} }
   const cases = [
-    [{ tools: [named('a'), { type: 'tool_search' }] }, 'tools[1].type'],
-    [{ tools: [{ ...search, execution: 'server' }] }, 'tools[0].type'],
-    [{ tools: [search, { type: 'web_search' }] }, 'tools[1].type'],
+    [{ tools: [{ ...search, execution: 'server' }], tool_choice: 'required' }, 'tools[0].type'],
+    [{ tools: [search, { type: 'web_search' }], tool_choice: { type: 'web_search_preview' } }, 'tools[1].type'],
     [{ input: [{ role: 'user', content: 'x' }, hosted] }, 'input[1].type'],
     [{ input: [{ type: 'tool_search_output', call_id: 'c', tools: [{ type: 'web_search' }] }] }, 'input[0].type']
   ] as const
