@@ -29,13 +29,21 @@ const meanings: Readonly<Record<UpstreamErrorKind, Meaning>> = {
  */
 export function meaningOf (error: UpstreamError, isFallback: boolean): Meaning {
   const { kind } = error
-  if (isUntranslatable(error)) return 'refused'
+  if (isUntranslatable(error) || isServedElsewhere(error)) return 'refused'
   return isFallback && (kind === 'bad_request' || kind === 'too_large') ? 'model' : meanings[kind]
 }
 
 /** Whether the request could not be translated for the provider, so that it was not called. */
 export function isUntranslatable ({ kind, sent }: UpstreamError): boolean {
   return kind === 'bad_request' && sent === 'no'
+}
+
+/**
+ * Whether the provider serves such a request of the model in its Responses API alone, like OpenAI tools with
+ * reasoning since gpt-5.4: "Please use /v1/responses instead." Source: openai/openai-openapi#541.
+ */
+function isServedElsewhere ({ kind, message }: UpstreamError): boolean {
+  return kind === 'bad_request' && /\bv1\/responses\b/.test(message) && /\buse\b|only supported/i.test(message)
 }
 
 /** Whether the provider may have worked on the request and may charge for it. */

@@ -9,6 +9,8 @@ t.test('nobody else is asked about a request that is wrong, nor about one that w
   }
   t.equal(meaningOf(failure('bad_request', { status: 400 }), true), 'model', 'a fallback may know less')
   t.equal(meaningOf(failure('moderated', { status: 400 }), true), 'stop')
+  const elsewhere = new UpstreamError('bad_request', 'yes', 'This model is only supported in v1/responses.', { status: 400 })
+  t.equal(meaningOf(elsewhere, false), 'refused', 'other candidates may serve the request')
 })
 
 t.test('a provider may have worked on what it did not refuse', async t => {
