@@ -16,8 +16,11 @@ export function convertToMessages (messages: readonly ChatMessage[]): Conversati
   const start = found === -1 ? messages.length : found
   const dropped = new Set<string>()
   const open: OpenTurn[] = []
+  const called = new Set<string>()
   messages.slice(start).forEach((message, at) => {
     const param = `messages[${start + at}]`
+    if (message.role === 'assistant') for (const { id } of message.tool_calls ?? []) called.add(id)
+    if (message.role === 'tool' && !called.has(message.tool_call_id)) throw orphaned(message, param)
     const [role, blocks] = blocksOf(message, param, dropped)
     if ('name' in message && message.name !== undefined && message.role !== 'function') dropped.add('messages[].name')
     add(open, role, cached(blocks, message, dropped))
@@ -102,6 +105,11 @@ export function toolInput (text: string): JsonObject {
 function toolResult ({ tool_call_id: id, content }: ToolMessage, dropped: Set<string>): ToolResultBlock {
   const texts = textsOf(content, dropped)
   return { type: 'tool_result', tool_use_id: safeId(id), ...(texts.length === 0 ? {} : { content: texts }) }
+}
+
+/** The API refuses the result of a call that it cannot find, in words about blocks of its wire. */
+function orphaned ({ tool_call_id: id }: ToolMessage, param: string): Error {
+  return invalid(`${param}.tool_call_id`, `No tool call of an earlier message has the id '${id}'.`)
 }
 
 function textsOf (content: string | readonly TextPart[], dropped: Set<string>): TextBlock[] {

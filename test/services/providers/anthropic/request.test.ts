@@ -296,3 +296,15 @@ t.test('a budget of thoughts stays below a limit that the gateway sets, and is l
   t.same(thinkingWithin(5000), { type: 'enabled', budget_tokens: 4999 })
   t.equal(thinkingWithin(1000), undefined)
 })
+
+t.test('the result of a call that no earlier message has is refused by name', async t => {
+  const call = { id: 'a', type: 'function' as const, function: { name: 'f', arguments: '{}' } }
+  const said = { role: 'assistant' as const, content: null, tool_calls: [call] }
+  const result = { role: 'tool' as const, tool_call_id: 'a', content: '1' }
+  for (const messages of [[result, user], [user, result], [user, said, { ...result, tool_call_id: 'b' }], [user, result, said]]) {
+    t.match(refused({ messages }), {
+      kind: 'bad_request', message: /^No tool call of an earlier message has the id/, details: { param: /\.tool_call_id$/ }
+    })
+  }
+  accepted({ messages: [user, said, result] })
+})
