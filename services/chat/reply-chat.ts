@@ -26,7 +26,7 @@ export async function reply (
     const { costNano } = settled
     if (costNano !== null) headers['x-tollgate-cost'] = usdText(costNano)
     const isNative = response.native === true
-    const whole = costNano === null || isNative ? response : withCost(response, costNano)
+    const whole = costNano === null || isNative ? response : withCost(response, settled)
     return await sendWhole(exchange, api, { headers, isNative, whole, settled })
   }
   if (response.native === true) {

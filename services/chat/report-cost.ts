@@ -19,26 +19,27 @@ export function chargedUsage (usage: JsonObject, costNano: number | null): JsonO
   return costNano === null ? counts : { ...counts, cost: usdFromNano(costNano) }
 }
 
-/**
- * The last chunk of a stream whose client asked for usage: with what the provider has counted, or with the
- * estimate that is charged. Null if there is neither, or no chunk whose head it could have.
- */
-function usageChunk (
-  head: object | null, counted: JsonObject | null, { costNano, estimate }: Settled
-): JsonObject | null {
-  if (head === null || (counted === null && estimate === null)) return null
+/** The provider's counts, or the estimate that is charged, with the cost; null if there is neither. */
+function usageOf (counted: JsonObject | null, { costNano, estimate }: Settled): JsonObject | null {
+  if (counted === null && estimate === null) return null
   const { prompt = 0, completion = 0 } = estimate ?? {}
   const total = prompt + completion
   const estimated = { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total }
-  const usage = { ...counted, ...estimate !== null && estimated }
-  return { ...head, choices: [], usage: chargedUsage(usage, costNano) }
+  return chargedUsage({ ...counted, ...estimate !== null && estimated }, costNano)
 }
 
-/** A whole response with its cost, if it has usage. */
-export function withCost ({ body, text }: WholeBody, costNano: number): WholeBody {
-  const usage: unknown = Reflect.get(body, 'usage')
-  if (!isObject(usage)) return { body, text }
-  const costed = { ...body, usage: chargedUsage(usage, costNano) }
+/** The last chunk of a stream whose client requested usage; null without usage or `head`. */
+function usageChunk (head: object | null, counted: JsonObject | null, settled: Settled): JsonObject | null {
+  const usage = usageOf(counted, settled)
+  return head === null || usage === null ? null : { ...head, choices: [], usage }
+}
+
+/** A whole response with its cost, and with the counts that are charged if it has none. */
+export function withCost ({ body, text }: WholeBody, settled: Settled): WholeBody {
+  const counted: unknown = Reflect.get(body, 'usage')
+  const usage = usageOf(isObject(counted) ? counted : null, settled)
+  if (usage === null) return { body, text }
+  const costed = { ...body, usage }
   return { body: costed, text: text === null ? null : JSON.stringify(costed) }
 }
 

@@ -1,5 +1,5 @@
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
-import { isObject, isText, type JsonObject } from '../shared/json.ts'
+import { isObject, isText } from '../shared/json.ts'
 import { shownText } from '../shared/shown-text.ts'
 
 /** Counted by the provider. `prompt` includes cached tokens, `completion` includes reasoning. */
@@ -192,64 +192,6 @@ export class DeliveredText {
 /** The service tier that a provider reports, in OpenAI's words; null: none. */
 export function readServiceTier (tier: unknown): string | null {
   return !isText(tier) || tier === 'unspecified' ? null : tier === 'standard' ? 'default' : tier
-}
-
-/** No call has more tokens: a larger count is wrong, and the sums of reports stay exact. */
-const maxTokens = 2 ** 32
-
-/** A count of tokens as a provider reports it; undefined unless it is a whole number that can be one. */
-export function tokenCount (value: unknown): number | undefined {
-  const isCount = typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= maxTokens
-  return isCount ? value : undefined
-}
-
-/** Token counts in an OpenAI answer or chunk, at `path` or in `usage`; null when there are none. */
-export function readUsage (body: JsonObject, path: readonly string[] = ['usage']): Usage | null {
-  const usage = usageIn(body, path)
-  if (usage === null) return null
-  const total = tokenCount(usage.total_tokens)
-  const prompt = tokenCount(usage.prompt_tokens) ?? rest(total, usage.completion_tokens)
-  const completion = tokenCount(usage.completion_tokens) ?? rest(total, usage.prompt_tokens)
-  // One count alone is not enough: the other would be free.
-  if (prompt === undefined || completion === undefined) return null
-  const promptDetails = isObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {}
-  const completionDetails = isObject(usage.completion_tokens_details) ? usage.completion_tokens_details : {}
-  const counts: Usage = {
-    prompt,
-    completion,
-    cachedRead: tokenCount(promptDetails.cached_tokens) ?? tokenCount(usage.prompt_cache_hit_tokens),
-    cacheWrite: tokenCount(promptDetails.cache_write_tokens),
-    reasoning: tokenCount(completionDetails.reasoning_tokens)
-  }
-  const cacheWrite1h = tokenCount(promptDetails.cache_write_1h_tokens)
-  if (cacheWrite1h !== undefined) counts.cacheWrite1h = cacheWrite1h
-  addAudio(counts, tokenCount(promptDetails.audio_tokens), tokenCount(completionDetails.audio_tokens))
-  return counts
-}
-
-/** Most answers report zero audio tokens. */
-function addAudio (counts: Usage, input = 0, output = 0): void {
-  if (input > 0) counts.audioInput = input
-  if (output > 0) counts.audioOutput = output
-}
-
-/** The token counts in an answer or chunk as they are, which some servers have in a choice; null: none. */
-export function usageIn (body: JsonObject, path: readonly string[]): JsonObject | null {
-  const there = valueAt(body, path)
-  if (isObject(there)) return there
-  if (isObject(body.usage)) return body.usage
-  const choices = Array.isArray(body.choices) ? body.choices : []
-  return choices.map(choice => choice?.usage).find(isObject) ?? null
-}
-
-/** The value at a path of keys; undefined if there is none. */
-export function valueAt (body: JsonObject, path: readonly string[]): unknown {
-  return path.reduce<unknown>((found, key) => isObject(found) ? found[key] : undefined, body)
-}
-
-function rest (total: number | undefined, other: unknown): number | undefined {
-  const known = tokenCount(other)
-  return total === undefined || known === undefined || known > total ? undefined : total - known
 }
 
 /** Whether the provider has counted all of an answer. */

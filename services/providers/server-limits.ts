@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '../shared/json.ts'
 import { outputLimitOf } from '../shared/request-fields.ts'
 import type { UpstreamError } from '../shared/errors.ts'
 import type { ChatCall, CompletionCall, ServerLimits } from './provider.ts'
-import { tokenCount } from './report.ts'
+import { tokenCount } from './usage.ts'
 
 /**
  * Members of a row of `GET /models` that have the context window: vLLM and SGLang `max_model_len`, Groq

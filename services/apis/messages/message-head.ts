@@ -1,6 +1,6 @@
 import type { CreatedMessage, MessageStopReason, MessageUsage } from '../../../schemas/anthropic/messages.ts'
 import { isObject, isText } from '../../shared/json.ts'
-import { tokenCount } from '../../providers/report.ts'
+import { tokenCount } from '../../providers/usage.ts'
 
 /** The members of a message, but for what the model says. */
 export function messageOf (

@@ -2,7 +2,7 @@ import type { ResponseObject, ResponseUsage } from '../../../schemas/openai/resp
 import { chargedUsage } from '../../chat/report-cost.ts'
 import type { ResponseForm } from '../../chat/client-api.ts'
 import type { EncodeError, Settle, Settled } from '../../requests/delivery.ts'
-import { tokenCount } from '../../providers/report.ts'
+import { tokenCount } from '../../providers/usage.ts'
 import type { RequestRecord } from '../../requests/request-record.ts'
 import { isObject, isText, type JsonObject } from '../../shared/json.ts'
 import { encodeNamedEvent, eventsIn } from '../../providers/upstream/sse.ts'

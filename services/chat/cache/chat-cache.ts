@@ -94,7 +94,8 @@ async function replyFrom (
 /** The bytes of a response, as one that costs nothing. */
 function withoutCost ({ kind, bytes }: SentResponse): Uint8Array {
   function free (text: string): string {
-    return JSON.stringify(withCost({ body: JSON.parse(text), text: null }, 0).body)
+    const free = { costNano: 0, estimate: null }
+    return JSON.stringify(withCost({ body: JSON.parse(text), text: null }, free).body)
   }
   const text = Buffer.from(bytes).toString()
   if (kind === 'json') return Buffer.from(free(text))

@@ -1,6 +1,7 @@
 import type { CompletionUsage } from '../../../schemas/openai/usage.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
-import { readUsage, tokenCount, type Usage } from '../report.ts'
+import type { Usage } from '../report.ts'
+import { readUsage, tokenCount } from '../usage.ts'
 
 /** Token counts as the API gives them: `input` excludes cache reads and writes. */
 export interface Counts {
@@ -34,9 +35,10 @@ const charged = ['input_tokens', 'cache_read_input_tokens', 'cache_creation_inpu
 const lifetimes = ['ephemeral_5m_input_tokens', 'ephemeral_1h_input_tokens']
 
 /**
- * The counts after another `usage`, whose fields are totals; absent and null fields keep their value. If a
- * field is not a valid count, all counts are unknown, because the rest would be too low. Cache writes without
- * a stated lifetime, such as those after `message_start`, get that of the last mark in the request.
+ * The counts after another `usage`, whose fields are totals: they never fall, as some servers repeat them as
+ * zeros. If a field is not a valid count, all counts are unknown, because the rest would be too low. Cache
+ * writes without a stated lifetime, such as those after `message_start`, get that of the last mark in the
+ * request.
  */
 export function updateCounts (counts: Counts, usage: unknown): Counts {
   if (!isObject(usage)) return counts
@@ -46,17 +48,17 @@ export function updateCounts (counts: Counts, usage: unknown): Counts {
   }
   const serverTools = isObject(usage.server_tool_use) ? usage.server_tool_use : {}
   const details = isObject(usage.output_tokens_details) ? usage.output_tokens_details : {}
-  const cacheWrite = tokenCount(usage.cache_creation_input_tokens) ?? counts.cacheWrite
+  const cacheWrite = Math.max(counts.cacheWrite, tokenCount(usage.cache_creation_input_tokens) ?? 0)
   const isForAnHour = counts.keepsAnHour && counts.cacheWrite1h === counts.cacheWrite
   const forMinutes = tokenCount(written.ephemeral_5m_input_tokens) ?? 0
   const untold = isForAnHour ? Math.max(0, cacheWrite - counts.cacheWrite - forMinutes) : 0
   return {
-    input: tokenCount(usage.input_tokens) ?? counts.input,
-    cacheRead: tokenCount(usage.cache_read_input_tokens) ?? counts.cacheRead,
+    input: greater(counts.input, tokenCount(usage.input_tokens)),
+    cacheRead: Math.max(counts.cacheRead, tokenCount(usage.cache_read_input_tokens) ?? 0),
     cacheWrite,
     cacheWrite1h: tokenCount(written.ephemeral_1h_input_tokens) ?? counts.cacheWrite1h + untold,
     keepsAnHour: counts.keepsAnHour,
-    output: tokenCount(usage.output_tokens) ?? counts.output,
+    output: Math.max(counts.output, tokenCount(usage.output_tokens) ?? 0),
     thinking: tokenCount(details.thinking_tokens) ?? counts.thinking,
     searches: greater(counts.searches, tokenCount(serverTools.web_search_requests))
   }

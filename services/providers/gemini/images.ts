@@ -11,7 +11,7 @@ import { megapixelsOf, statedAspectRatio } from '../image-api/aspect-ratio.ts'
 import { createJsonClient } from '../image-api/json-client.ts'
 import { imageFromBase64 } from '../image-api/generated-image.ts'
 import type { Upstream } from '../provider.ts'
-import { tokenCount } from '../report.ts'
+import { tokenCount } from '../usage.ts'
 import { protobufCount } from './usage.ts'
 import { urlPart } from '../url-part.ts'
 

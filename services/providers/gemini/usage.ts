@@ -1,6 +1,6 @@
 import type { CompletionUsage } from '../../../schemas/openai/usage.ts'
 import { isObject, ownMember } from '../../shared/json.ts'
-import { tokenCount } from '../report.ts'
+import { tokenCount } from '../usage.ts'
 
 /**
  * Gemini's counts in OpenAI's form: thoughts count as completion. Null unless all of them are counts. Source:

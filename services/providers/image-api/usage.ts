@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from '../../shared/json.ts'
-import { tokenCount } from '../report.ts'
+import { tokenCount } from '../usage.ts'
 import { openRouterCost, reportedCost } from '../reported-cost.ts'
 import type { ImageUsage } from '../provider-image.ts'
 

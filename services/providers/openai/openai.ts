@@ -22,7 +22,7 @@ import type { ProviderConfig } from '../../config/catalogue/types.ts'
 import type { StreamForm } from './stream-repair.ts'
 import { relayStream } from './stream.ts'
 import {
-  countReasoning, readDialectUsage, repairResponse, upstreamErrorIn, type TextHead
+  chargedUsageIn, repairResponse, upstreamErrorIn, withUsage, type TextHead
 } from './translate.ts'
 import { asChunks, collectStream } from './whole-and-streamed.ts'
 
@@ -152,13 +152,14 @@ function readJson<Body, Chunk> (
   if (!Array.isArray(received.choices) || !received.choices.some(isObject)) {
     throw new UpstreamError('bad_reply', 'yes', 'The provider\'s answer has no choices.')
   }
-  const usage = readDialectUsage(received, dialect)
+  const counted = withUsage(received, dialect)
+  const usage = chargedUsageIn(counted, dialect)
   if (usage === null) recordChoices(report, received.choices)
   else recordUsage(report, usage, false)
   report.model = statedName(received.model)
   report.serviceTier = isText(received.service_tier) ? received.service_tier : null
   const whole = fallback.object === 'chat.completion.chunk' ? { ...fallback, object: 'chat.completion' } : fallback
-  const body = repairResponse(countReasoning(received, dialect), dialect, whole, form.choices)
+  const body = repairResponse(counted, dialect, whole, form.choices)
   // Passed on unchanged; nothing relies on more than was just checked.
   return { kind: 'json', body: body as Body, text: body === received && text !== null ? text : JSON.stringify(body), report }
 }

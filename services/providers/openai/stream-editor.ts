@@ -1,13 +1,13 @@
 import { UpstreamError } from '../../shared/errors.ts'
-import { isText, type JsonObject } from '../../shared/json.ts'
+import { isObject, isText, type JsonObject } from '../../shared/json.ts'
 import { doneEvent, type ReadEvent } from '../upstream/sse.ts'
 import { errorFromFields } from '../error-body.ts'
 import { generatedIn, recordGenerated } from '../generated-text.ts'
 import { eventObjects } from './event-objects.ts'
 import type { OutputGuard } from './output-guard.ts'
 import { StreamRepair, type StreamForm } from './stream-repair.ts'
-import { countReasoning, readDialectUsage, upstreamErrorIn } from './translate.ts'
-import { recordUsage, statedName, usageIn, type StreamReport, type Usage } from '../report.ts'
+import { chargedUsageIn, upstreamErrorIn, withUsage } from './translate.ts'
+import { recordUsage, statedName, type StreamReport, type Usage } from '../report.ts'
 
 export interface RelayOptions extends StreamForm {
   /** Ends the stream where it is longer than what is held; absent or null: the server keeps to the limit. */
@@ -71,21 +71,22 @@ export class StreamEditor {
     this.#report.model ??= statedName(body.model)
     this.#report.id ??= statedName(body.id)
     if (isText(body.service_tier)) this.#report.serviceTier = body.service_tier
-    if (!this.#takeOutput(body)) return []
-    const counted = countReasoning(body, this.#form.dialect)
+    const counted = withUsage(body, this.#form.dialect, this.repair.usage)
+    if (!this.#takeOutput(body, counted)) return []
     return this.repair.take(counted, counted === body ? bytes : null)
   }
 
-  /** Records the text and the usage of a chunk; false if its text is more than what is held. */
-  #takeOutput (body: JsonObject): boolean {
+  /** Records the text of a chunk, and its usage from `counted`; false if its text is more than what is held. */
+  #takeOutput (body: JsonObject, counted: JsonObject): boolean {
     const said = generatedIn(body.choices)
     if (this.#guard?.exceedsWith(said.text) === true) {
       this.isCut = true
       return false
     }
     this.#guard?.noteFinished(body.choices)
-    const { hasUsage, usage, isLast } = this.#usageIn(body)
-    if (hasUsage) this.#report.hasUsage = true
+    // Usage that cannot be read was taken out.
+    if (counted !== body || isObject(counted.usage)) this.#report.hasUsage = true
+    const { usage, isLast } = this.#usageIn(counted)
     // A count covers the text that it comes with, but some servers say zero until they have counted.
     const isCovered = usage !== null && (isLast || usage.completion > 0)
     if (usage !== null && !isCovered) recordUsage(this.#report, usage, true)
@@ -96,14 +97,13 @@ export class StreamEditor {
   }
 
   /** Some servers send usage with every chunk; that with the finish reason or without choices is the last. */
-  #usageIn (body: JsonObject): { hasUsage: boolean, usage: Usage | null, isLast: boolean } {
-    const { dialect } = this.#form
-    if (usageIn(body, dialect.usagePath) === null) return { hasUsage: false, usage: null, isLast: false }
-    const usage = readDialectUsage(body, dialect)
+  #usageIn (body: JsonObject): { usage: Usage | null, isLast: boolean } {
+    const usage = chargedUsageIn(body, this.#form.dialect)
+    if (usage === null) return { usage, isLast: false }
     const choices = Array.isArray(body.choices) ? body.choices : []
     const isLast = choices.length === 0 || choices.some(choice => isText(choice?.finish_reason))
     // A server that does not count yet says zero; at the end, zero is what it charges.
-    return { hasUsage: true, usage: !isLast && usage?.prompt === 0 ? null : usage, isLast }
+    return { usage: !isLast && usage.prompt === 0 ? null : usage, isLast }
   }
 
   #end ({ isUnderstood }: ReadEvent): Buffer[] {

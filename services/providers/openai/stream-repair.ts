@@ -1,9 +1,8 @@
-import { isText, withMembers, type JsonObject } from '../../shared/json.ts'
+import { isObject, isText, withMembers, type JsonObject } from '../../shared/json.ts'
 import { encodeEvent } from '../upstream/sse.ts'
-import { usageIn } from '../report.ts'
 import type { Dialect } from './dialects.ts'
 import { indexOf, isBlank, OpenChoice, saysSomething } from './open-choice.ts'
-import { choicesIn, headOf, maxChoices, wholeUsage, wrongInResponse, type TextHead } from './translate.ts'
+import { choicesIn, headOf, maxChoices, wrongInResponse, type TextHead } from './translate.ts'
 
 /** What a stream has to become. */
 export interface StreamForm {
@@ -66,7 +65,15 @@ export class StreamRepair {
     return this.#choices.size >= this.#form.choices && this.#choices.entries().every(isOver)
   }
 
-  /** What the client may see after another event; `bytes`: the event, null if its body was changed before. */
+  /** The latest token counts; null: none. */
+  get usage (): JsonObject | null {
+    return isObject(this.#usage?.body.usage) ? this.#usage.body.usage : null
+  }
+
+  /**
+   * What the client may see after another event, whose body is from `withUsage`; `bytes`: the event, null if
+   * its body was changed before.
+   */
   take (body: JsonObject, bytes: Buffer | null): Buffer[] {
     const given = this.#choicesIn(body)
     const hasUsage = this.#takeUsage(body, given, bytes)
@@ -135,9 +142,8 @@ export class StreamRepair {
 
   /** Notes the usage of a chunk; whether it has any. */
   #takeUsage (body: JsonObject, given: readonly JsonObject[], bytes: Buffer | null): boolean {
-    const found = usageIn(body, this.#form.dialect.usagePath)
-    const usage = found === null ? undefined : wholeUsage(found)
-    if (usage === undefined) return false
+    const { usage } = body
+    if (!isObject(usage)) return false
     const own = given.length === 0 ? body : {}
     const chunk = withMembers(own, { ...headOf(own, this.head ?? this.#form.fallback), usage })
     const isChunk = Array.isArray(own.choices)

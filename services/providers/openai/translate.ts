@@ -2,7 +2,8 @@ import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, isText, ownMember, withMembers, type JsonObject } from '../../shared/json.ts'
 import { errorFromFields } from '../error-body.ts'
 import type { FinishReason } from '../provider.ts'
-import { readUsage, tokenCount, usageIn, valueAt, type Usage } from '../report.ts'
+import type { Usage } from '../report.ts'
+import { countsIn, openaiUsage, risenUsage, tokenCount, usageIn, valueAt } from '../usage.ts'
 import type { Dialect } from './dialects.ts'
 import { repairToolCalls } from './tool-calls.ts'
 
@@ -79,7 +80,7 @@ export function headOf ({ id, created, model }: JsonObject, fallback: TextHead):
 }
 
 /**
- * A whole answer as a valid one of OpenAI's; the same object when nothing has to change, as with most.
+ * A whole answer, from `withUsage`, as a valid one of OpenAI's; the same object when nothing has to change.
  * `fallback`: the head of an answer that has none; `asked`: how many choices the client asked for.
  */
 export function repairResponse (
@@ -93,7 +94,7 @@ export function repairResponse (
   })
   const before: unknown[] = Array.isArray(body.choices) ? body.choices : []
   const isSame = choices.length === before.length && choices.every((choice, at) => choice === before[at])
-  const usage = wholeUsage(isObject(body.usage) ? body.usage : usageIn(body, dialect.usagePath))
+  const usage = isObject(body.usage) ? body.usage : undefined
   const { id, object, created, model } = headOf(body, fallback)
   const whole = { id, object, created, model, choices: isSame ? body.choices : choices, usage }
   return withMembers(withMembers(body, wrongInResponse(body)), whole)
@@ -159,27 +160,27 @@ function textIn (part: unknown): string {
   return typeof text === 'string' ? text : typeof thinking === 'string' ? thinking : ''
 }
 
-/** The usage in an answer or chunk, with its reported cost and searches if any; null: none. */
-export function readDialectUsage (body: JsonObject, dialect: Dialect): Usage | null {
-  const { usagePath, cost, searches } = dialect
-  const usage = readUsage(countReasoning(body, dialect), usagePath)
-  if (usage === null) return null
-  const costNano = cost === null || !isObject(body.usage) ? null : cost(body.usage)
+/**
+ * A response or chunk with its usage in OpenAI's form, or without one that cannot be read; none of its counts
+ * is below those `before`. The same object when nothing has to change.
+ */
+export function withUsage (body: JsonObject, dialect: Dialect, before: JsonObject | null = null): JsonObject {
+  const found = usageIn(body, dialect.usagePath)
+  if (found === null) return body
+  const usage = openaiUsage(found, dialect.reasoningApart)
+  return withMembers(body, { usage: usage === null ? undefined : risenUsage(usage, before) })
+}
+
+/** The counts of a response or chunk from `withUsage`, with its reported cost and searches; null: none. */
+export function chargedUsageIn (body: JsonObject, { cost, searches }: Dialect): Usage | null {
+  if (!isObject(body.usage)) return null
+  const usage = countsIn(body.usage)
+  const costNano = cost === null ? null : cost(body.usage)
   const isCounted = searches?.models.test(isText(body.model) ? body.model : '') === true
   const count = isCounted ? tokenCount(valueAt(body, searches.path)) : undefined
   if (costNano !== null) usage.costNano = costNano
   if (count !== undefined) usage.searches = count
   return usage
-}
-
-/** The body with reasoning tokens counted in the completion, as OpenAI does; the same if they are. */
-export function countReasoning (body: JsonObject, { reasoningApart }: Dialect): JsonObject {
-  const { usage } = body
-  if (!reasoningApart || !isObject(usage)) return body
-  const { prompt_tokens: prompt, completion_tokens: completion = 0, total_tokens: total } = usage
-  if (typeof prompt !== 'number' || typeof completion !== 'number' || typeof total !== 'number') return body
-  if (total <= prompt + completion) return body
-  return { ...body, usage: { ...usage, completion_tokens: total - prompt } }
 }
 
 // What the members of an answer may be. Clients rely on their types, so one of a wrong type is left out.
@@ -191,11 +192,6 @@ const isObjectOrNull: Rule = value => value === null || isObject(value)
 const isListOfObjects: Rule = value => Array.isArray(value) && value.every(isObject)
 const isMapOfTexts: Rule = value => value === null ||
   (isObject(value) && Object.values(value).every(one => typeof one === 'string'))
-const isMapOfNumbers: Rule = value => {
-  if (!isObject(value)) return false
-  for (const name in value) if (!Number.isFinite(value[name])) return false
-  return true
-}
 
 type Rules = readonly (readonly [name: string, rule: Rule])[]
 
@@ -215,11 +211,6 @@ const ofMessage: Rules = Object.entries({
   audio: isObjectOrNull,
   videos: isListOfObjects
 } satisfies Record<string, Rule>)
-const ofUsage: Rules = Object.entries({
-  cost: Number.isFinite,
-  prompt_tokens_details: isMapOfNumbers,
-  completion_tokens_details: isMapOfNumbers
-} satisfies Record<string, Rule>)
 
 /** The members to take out of a whole answer or chunk, for `withMembers`. */
 export const wrongInResponse = (body: JsonObject): JsonObject => wrongIn(body, responseRules)
@@ -232,23 +223,6 @@ function wrongIn (body: JsonObject, rules: Rules): JsonObject {
   const wrong: JsonObject = {}
   for (const [name, isRight] of rules) if (name in body && !isRight(body[name])) wrong[name] = undefined
   return wrong
-}
-
-/**
- * Token counts with those that some servers leave out; undefined when they cannot be read. The same object
- * when nothing has to change.
- */
-export function wholeUsage (usage: unknown): JsonObject | undefined {
-  if (!isObject(usage)) return undefined
-  const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total } = usage
-  if (![prompt, completion, total].every(Number.isFinite)) {
-    const counted = readUsage({ usage })
-    if (counted === null) return undefined
-    const { prompt, completion } = counted
-    const counts = { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion }
-    return withMembers({ ...usage, ...counts }, wrongIn(usage, ofUsage))
-  }
-  return withMembers(usage, wrongIn(usage, ofUsage))
 }
 
 /** No request can ask for more choices, except a list of prompts. */

@@ -2,7 +2,7 @@ import t from 'tap'
 import { usageOf } from '../../../services/providers/gemini/usage.ts'
 import { readImageUsage } from '../../../services/providers/image-api/usage.ts'
 import { videoLength } from '../../../services/providers/provider-video.ts'
-import { readUsage, tokenCount } from '../../../services/providers/report.ts'
+import { readUsage, tokenCount } from '../../../services/providers/usage.ts'
 import { reportedCost } from '../../../services/providers/reported-cost.ts'
 
 /** What providers must not send as a number of tokens, of seconds or of dollars. */

@@ -1,5 +1,6 @@
 import { isObject, isText, type JsonObject } from '../../../shared/json.ts'
-import { readUsage, tokenCount, valueAt, type StreamReport, type Usage } from '../../report.ts'
+import type { StreamReport, Usage } from '../../report.ts'
+import { readUsage, tokenCount, valueAt } from '../../usage.ts'
 import type { Dialect } from '../dialects.ts'
 
 /**

@@ -4,7 +4,7 @@ import { ChatCompletion } from '../../../../schemas/openai/chat-completions.ts'
 import { Completion } from '../../../../schemas/openai/completions.ts'
 import { dialects, type Dialect } from '../../../../services/providers/openai/dialects.ts'
 import { StreamRepair } from '../../../../services/providers/openai/stream-repair.ts'
-import { maxChoices, repairResponse } from '../../../../services/providers/openai/translate.ts'
+import { maxChoices, repairResponse, withUsage } from '../../../../services/providers/openai/translate.ts'
 import { isObject, type JsonObject } from '../../../../services/shared/json.ts'
 import { mutate } from '../../../fuzz/sockets/generate.ts'
 import { createRandom } from '../../billing/ledger/random.ts'
@@ -62,7 +62,8 @@ t.test('a whole answer of any shape becomes one of OpenAI\'s', async t => {
       const given = changed(answer, seed)
       // Without a choice it is no answer, which is found before.
       if (given === null || !Array.isArray(given['choices']) || !given['choices'].some(isObject)) continue
-      const repaired = JSON.parse(JSON.stringify(repairResponse(given, compatible, head, 1)))
+      const whole = repairResponse(withUsage(given, compatible), compatible, head, 1)
+      const repaired = JSON.parse(JSON.stringify(whole))
       if (!isRight(repaired)) return t.fail(`seed ${seed}: ${JSON.stringify(isRight.errors?.[0])} in ${JSON.stringify(given).slice(0, 600)}`)
     }
   }
