@@ -1,4 +1,5 @@
 import fp from 'fastify-plugin'
+import { isInWords } from '../../services/http/upstream-errors.ts'
 import type { RequestSummary } from '../../services/requests/request-summary.ts'
 import { requestedModelOf } from '../../services/requests/request-record.ts'
 import { usdFromNano } from '../../services/shared/money.ts'
@@ -19,7 +20,7 @@ function lineOf (finished: RequestSummary): object {
     status,
     code: record.code ?? undefined,
     words: record.words ?? undefined,
-    outcome: isClientGone ? 'client_gone' : record.failure?.message,
+    outcome: isClientGone ? 'client_gone' : outcomeOf(record.failure),
     asked: requestedModelOf(record) ?? undefined,
     model: record.model ?? undefined,
     provider: record.provider ?? undefined,
@@ -36,6 +37,11 @@ function lineOf (finished: RequestSummary): object {
     firstByteMs: record.firstByteAtMs === null ? undefined : tenths(record.firstByteAtMs - startedMs),
     totalMs: tenths(endedMs - startedMs)
   }
+}
+
+/** How a request failed, without the words of a provider: `words` has them, if the operator keeps them. */
+function outcomeOf (failure: Error | null): string | undefined {
+  return isInWords(failure?.cause) ? 'The provider failed.' : failure?.message
 }
 
 function tenths (ms: number): number {

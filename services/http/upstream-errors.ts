@@ -1,10 +1,10 @@
-import { GatewayError, type UpstreamError, type UpstreamErrorKind } from '../shared/errors.ts'
+import { GatewayError, UpstreamError, type UpstreamErrorKind } from '../shared/errors.ts'
 import { plainCode, redacted } from '../shared/redact.ts'
 
 /**
  * Maps a failed provider call to the error for the client. The provider's message reaches the client only if
- * it is about the request; a rejected key or payment is the operator's matter, and its message may quote the
- * key.
+ * it is about the request, or all that an error with status 200 states; a rejected key or payment is the
+ * operator's matter, and its message may quote the key.
  */
 export function fromUpstream (error: UpstreamError): GatewayError {
   return errorOf[error.kind](error)
@@ -32,13 +32,26 @@ const errorOf: Readonly<Record<UpstreamErrorKind, (error: UpstreamError) => Gate
   timeout: error => error.details.ranOut === true
     ? GatewayError.badGateway(error.message, { ...timedOut, headers: { 'x-should-retry': 'false' }, cause: error })
     : GatewayError.badGateway('The provider did not respond in time.', { ...timedOut, cause: error }),
-  network: error => GatewayError.badGateway('The provider cannot be reached.',
-    { code: 'upstream_unreachable', cause: error }),
-  bad_reply: error => GatewayError.badGateway(isFailure(error.details.status)
-    ? `The provider failed${statusOf(error.details.status)}.`
-    : 'The provider\'s response cannot be used.', { code: 'upstream_bad_reply', cause: error }),
+  network: error => GatewayError.badGateway(error.sent === 'yes'
+    ? 'The connection to the provider broke.'
+    : 'The provider cannot be reached.', { code: 'upstream_unreachable', cause: error }),
+  bad_reply: error => GatewayError.badGateway(failureOf(error), { code: 'upstream_bad_reply', cause: error }),
   aborted: error => new GatewayError(499, 'invalid_request_error', 'The request was cancelled by the client.',
     { code: 'request_cancelled', cause: error })
+}
+
+/** In the provider's words, if it sent an error with status 200. */
+function failureOf (error: UpstreamError): string {
+  const { message, details: { status } } = error
+  if (isFailure(status)) return `The provider failed${statusOf(status)}.`
+  if (isInWords(error)) return `The provider failed: ${redacted(message, maxMessageLength)}`
+  return 'The provider\'s response cannot be used.'
+}
+
+/** Whether the client gets a provider's words for a failure that has no status. */
+export function isInWords (error: unknown): boolean {
+  if (!(error instanceof UpstreamError) || error.kind !== 'bad_reply') return false
+  return error.details.status === undefined && error.details.code !== undefined
 }
 
 function aboutTheRequest (status: number, error: UpstreamError, code: string | null): GatewayError {

@@ -30,11 +30,15 @@ export function upstreamErrorFrom (
 export function errorFromFields (error: unknown, status: number, secret: string | null): UpstreamError {
   const fields = isObject(error) ? error : { message: error }
   const code = textOf(fields.code)
-  const ownStatus = status === 200 ? Number(fields.code) || Number(fields.status) || 502 : status
+  const ownStatus = status === 200 ? Number(fields.code) || Number(fields.status) || undefined : status
   const said = messageIn(fields)
-  const message = said === null ? `The provider answered with status ${ownStatus}.` : masked(said, secret)
-  const details = { status: ownStatus, type: textOf(fields.type), param: textOf(fields.param), code }
-  const kind = isAboutKey(fields, message) ? 'auth' : kindOf(ownStatus, code ?? details.type)
+  const unsaid = ownStatus === undefined
+    ? 'The provider sent an error without a message.'
+    : `The provider answered with status ${ownStatus}.`
+  const message = said === null ? unsaid : masked(said, secret)
+  const told = { type: textOf(fields.type), param: textOf(fields.param), code }
+  const details = ownStatus === undefined ? told : { status: ownStatus, ...told }
+  const kind = isAboutKey(fields, message) ? 'auth' : kindOf(ownStatus ?? 502, code ?? details.type)
   return new UpstreamError(kind, 'yes', message.slice(0, 2000), details)
 }
 

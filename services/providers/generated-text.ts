@@ -1,5 +1,6 @@
 import type { ChatCompletionChunk } from '../../schemas/openai/chat-completions.ts'
 import { isObject, isText, type JsonObject } from '../shared/json.ts'
+import { pictureUrlOf } from './openai/content-parts.ts'
 import type { StreamReport } from './report.ts'
 
 /** What the choices of an answer or chunk say; `spoken`: the part of `text` that is a transcript. */
@@ -38,7 +39,8 @@ function addGenerated (all: Generated, message: JsonObject): void {
   all.text += generatedText(message) + spoken
   all.spoken += spoken
   if (Array.isArray(images)) all.images += images.length
-  if (Array.isArray(content)) all.images += content.filter(part => part?.type === 'image_url').length
+  if (!Array.isArray(content)) return
+  all.images += content.filter(part => isObject(part) && pictureUrlOf(part) !== null).length
 }
 
 /**

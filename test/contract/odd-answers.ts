@@ -247,10 +247,10 @@ export const oddAnswers: Readonly<Record<string, OddAnswer>> = {
     whole: answer({ role: 'assistant', content: 'Hi there!' }, 'content_filter: RECITATION'),
     means: { text: 'Hi there!', finish: 'content_filter' }
   },
-  'an unknown finish reason': {
+  'another word for the end': {
     seen: 'servers of one model',
-    events: [opening, chunk({ content: 'Hi there!' }), chunk({}, 'constructor'), done],
-    whole: answer({ role: 'assistant', content: 'Hi there!' }, 'done_thinking'),
+    events: [opening, chunk({ content: 'Hi there!' }), chunk({}, 'eos_token'), done],
+    whole: answer({ role: 'assistant', content: 'Hi there!' }, 'COMPLETE'),
     means: hi
   },
   'chunks with different ids': {

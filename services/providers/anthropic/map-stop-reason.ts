@@ -1,16 +1,21 @@
-import { isObject, ownMember } from '../../shared/json.ts'
+import { isObject, isText, ownMember } from '../../shared/json.ts'
 import type { FinishReason } from '../provider.ts'
 
 const reasons: Readonly<Record<string, FinishReason>> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop',
   max_tokens: 'length',
   model_context_window_exceeded: 'length',
   tool_use: 'tool_calls',
   refusal: 'content_filter'
 }
 
-/** Anthropic's stop reason as OpenAI's finish reason; any other one, such as `end_turn`, is `stop`. */
+/**
+ * Anthropic's stop reason as OpenAI's finish reason; without one, `stop`. Any other, such as `pause_turn`, is
+ * `length`: the turn is not finished.
+ */
 export function mapStopReason (stopReason: unknown): FinishReason {
-  return (typeof stopReason === 'string' ? ownMember(reasons, stopReason) : undefined) ?? 'stop'
+  return isText(stopReason) ? ownMember(reasons, stopReason) ?? 'length' : 'stop'
 }
 
 /** The text of a refusal; null when the request was not refused. */

@@ -7,6 +7,7 @@ type Meaning = FinishReason | 'failure'
 /** Gemini's finish reasons as OpenAI's. Source: @google/genai 3.1.0, `FinishReason`. */
 const meanings: Readonly<Record<string, Meaning>> = {
   STOP: 'stop',
+  FINISH_REASON_UNSPECIFIED: 'stop',
   MAX_TOKENS: 'length',
   CONTINUATION: 'length',
   SAFETY: 'content_filter',
@@ -39,7 +40,7 @@ interface Ending {
 export function mapFinishReason (
   { finish, finishMessage, hasCalls, isEmpty, isLegacy }: Ending
 ): { reason: FinishReason, refusal: string | null } {
-  const meaning = ownMember(meanings, finish) ?? 'stop'
+  const meaning = finish === '' ? 'stop' : ownMember(meanings, finish) ?? 'length'
   if (meaning === 'failure') {
     if (isEmpty) throw new UpstreamError('bad_reply', 'yes', `The model came to no answer (${finish}). ${finishMessage}`.trim())
     return { reason: 'stop', refusal: null }

@@ -1,7 +1,8 @@
 import { isObject, isText, withMembers, type JsonObject } from '../../shared/json.ts'
 import type { Dialect } from './dialects.ts'
+import { thinkTagsOf, type ThinkTags } from './think-tags.ts'
 import { ToolCallStream } from './tool-calls.ts'
-import { finalReason, finishReasonOf, repairMessage, wrongInChoice } from './translate.ts'
+import { finalReason, finishReasonOf, repairMessage, withoutTags, wrongInChoice, type TextHead } from './translate.ts'
 
 /** One choice of a stream, as far as it has come. */
 export class OpenChoice {
@@ -11,13 +12,15 @@ export class OpenChoice {
   readonly #dialect: Dialect
   readonly #isLegacy: boolean
   readonly #calls = new ToolCallStream()
+  readonly #tags: ThinkTags | null
   #hasFunctionCall = false
   #isBegun = false
 
-  constructor (index: number, dialect: Dialect, isLegacy: boolean) {
+  constructor (index: number, dialect: Dialect, { object, model }: TextHead) {
     this.#index = index
     this.#dialect = dialect
-    this.#isLegacy = isLegacy
+    this.#isLegacy = object === 'text_completion'
+    this.#tags = thinkTagsOf(model)
   }
 
   get hasCalls (): boolean {
@@ -39,7 +42,7 @@ export class OpenChoice {
   }
 
   #takeDelta (given: JsonObject): JsonObject {
-    const delta = repairMessage(given)
+    const delta = withoutTags(repairMessage(given), this.#tags)
     const { tool_calls: pieces, function_call: call } = delta
     this.#hasFunctionCall ||= isObject(call)
     const changes: JsonObject = { role: this.#isBegun ? undefined : 'assistant' }
@@ -56,7 +59,13 @@ export class OpenChoice {
     const choiceOf = (choice: JsonObject): JsonObject => ({
       index: this.#index, ...(this.#isLegacy ? { text: '' } : { delta: {} }), logprobs: null, ...choice
     })
-    const missing = rest.length === 0 ? [] : [choiceOf({ delta: { tool_calls: rest }, finish_reason: null })]
+    const held = this.#tags?.end() ?? { content: '', thoughts: '' }
+    const delta: JsonObject = {
+      ...(held.content !== '' && { content: held.content }),
+      ...(held.thoughts !== '' && { reasoning_content: held.thoughts }),
+      ...(rest.length > 0 && { tool_calls: rest })
+    }
+    const missing = Object.keys(delta).length === 0 ? [] : [choiceOf({ delta, finish_reason: null })]
     return { reason: final, choices: [...missing, choiceOf({ finish_reason: final })] }
   }
 }

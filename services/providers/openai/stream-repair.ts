@@ -124,7 +124,7 @@ export class StreamRepair {
   #openChoice (index: number): OpenChoice {
     const { dialect, fallback } = this.#form
     const choice = this.#choices.get(index) ??
-      new OpenChoice(index, dialect, fallback.object === 'text_completion')
+      new OpenChoice(index, dialect, fallback)
     this.#choices.set(index, choice)
     return choice
   }

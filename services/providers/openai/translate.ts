@@ -5,6 +5,8 @@ import type { FinishReason } from '../provider.ts'
 import type { Usage } from '../report.ts'
 import { countsIn, openaiUsage, risenUsage, tokenCount, usageIn, valueAt } from '../usage.ts'
 import type { Dialect } from './dialects.ts'
+import { membersOfParts } from './content-parts.ts'
+import { thinkTagsOf, type ThinkTags } from './think-tags.ts'
 import { repairToolCalls } from './tool-calls.ts'
 
 /** The error that a body with status 200 carries, without the `secret`; null when it carries none. */
@@ -26,13 +28,17 @@ function isBareError ({ object, type, detail, message, code, choices }: JsonObje
   return type === 'error' || isText(detail) || (isText(message) && hasCode)
 }
 
-/** The finish reason of a choice in OpenAI's words, `error` for a failure; null: none. */
+/**
+ * The finish reason of a choice in OpenAI's words, `error` for a failure; null: none. A reason that is not in
+ * the lists is `length`, so that no client takes the response for finished.
+ */
 export function finishReasonOf (choice: unknown, { finishReasons }: Dialect): string | null {
   const reason = isObject(choice) ? choice.finish_reason : null
   if (!isText(reason)) return null
   const word = reason.toLowerCase()
+  if (word === 'null' || word === 'none') return null
   return ownMember(finishReasons, reason) ?? ownMember(commonReasons, word) ??
-    (filterReason.test(word) ? 'content_filter' : 'stop')
+    (filterReason.test(word) ? 'content_filter' : 'length')
 }
 
 /** Words of the servers and models behind compatible APIs, seen in their streams and whole answers. */
@@ -42,6 +48,13 @@ const commonReasons: Readonly<Record<string, FinishReason | 'error'>> = {
   eos_token: 'stop',
   end_turn: 'stop',
   stop_sequence: 'stop',
+  stop_token: 'stop',
+  end: 'stop',
+  done: 'stop',
+  complete: 'stop',
+  completed: 'stop',
+  finished: 'stop',
+  success: 'stop',
   length: 'length',
   max_tokens: 'length',
   model_length: 'length',
@@ -49,7 +62,8 @@ const commonReasons: Readonly<Record<string, FinishReason | 'error'>> = {
   tool_use: 'tool_calls',
   function_call: 'function_call',
   error: 'error',
-  abort: 'error'
+  abort: 'error',
+  failed: 'error'
 }
 
 /** Google's API for one says `content_filter: PROHIBITED_CONTENT`. */
@@ -90,7 +104,9 @@ export function repairResponse (
   const given = choicesIn(body, requested)
   const choices = given.map((choice, at) => {
     const index = Number.isInteger(choice.index) ? choice.index : at
-    return isLegacy ? repairText(choice, index, dialect) : repairChoice(choice, index, dialect)
+    return isLegacy
+      ? repairText(choice, index, dialect)
+      : repairChoice(choice, index, dialect, thinkTagsOf(fallback.model))
   })
   const before: unknown[] = Array.isArray(body.choices) ? body.choices : []
   const isSame = choices.length === before.length && choices.every((choice, at) => choice === before[at])
@@ -107,9 +123,11 @@ function repairText (choice: JsonObject, index: unknown, dialect: Dialect): Json
   return withMembers(choice, { ...wrongInChoice(choice), index, text, finish_reason: reason })
 }
 
-function repairChoice (choice: JsonObject, index: unknown, dialect: Dialect): JsonObject {
+function repairChoice (
+  choice: JsonObject, index: unknown, dialect: Dialect, tags: ThinkTags | null
+): JsonObject {
   const given = [choice.message, choice.delta].find(isObject) ?? { content: choice.text }
-  const translated = repairMessage(given)
+  const translated = withoutTags(repairMessage(given), tags, true)
   const { tool_calls: calls, function_call: call } = translated
   const hasCalls = Array.isArray(calls) && calls.length > 0
   const content = typeof translated.content === 'string' ? translated.content : null
@@ -130,9 +148,7 @@ export function repairMessage (message: JsonObject): JsonObject {
   const { content, reasoning_content: own, reasoning: thoughts, function_call: call } = message
   const changes = wrongInMessage(message)
   if (Array.isArray(content)) {
-    const thought = content.filter(isThought).map(textIn).join('')
-    changes.content = content.filter(part => !isThought(part)).map(textIn).join('')
-    if (thought !== '') changes.reasoning_content = thought
+    Object.assign(changes, membersOfParts(content, message))
   } else if (content !== undefined && content !== null && typeof content !== 'string') {
     changes.content = undefined
   }
@@ -145,19 +161,21 @@ export function repairMessage (message: JsonObject): JsonObject {
     : withMembers(message, changes)
 }
 
+/** A message or delta whose thoughts are in `reasoning_content`; `isLast`: no more of the text follows. */
+export function withoutTags (message: JsonObject, tags: ThinkTags | null, isLast = false): JsonObject {
+  const { content, reasoning_content: given } = message
+  if (tags === null || typeof content !== 'string') return message
+  const said = tags.take(content)
+  const rest = isLast ? tags.end() : { content: '', thoughts: '' }
+  const thoughts = `${isText(given) ? given : ''}${said.thoughts}${rest.thoughts}`
+  return withMembers(message, {
+    content: said.content + rest.content, reasoning_content: thoughts === '' ? given : thoughts
+  })
+}
+
 /** Members that have to be texts. */
 function textMembers (called: JsonObject, names: readonly string[]): JsonObject {
   return Object.fromEntries(names.map(name => [name, typeof called[name] === 'string' ? called[name] : '']))
-}
-
-const isThought = (part: unknown): boolean => isObject(part) && part.type === 'thinking'
-
-/** `{type: 'text', text}`, or `{type: 'thinking', thinking: [{type: 'text', text}]}`. */
-function textIn (part: unknown): string {
-  if (!isObject(part)) return ''
-  const { text, thinking } = part
-  if (Array.isArray(thinking)) return thinking.map(textIn).join('')
-  return typeof text === 'string' ? text : typeof thinking === 'string' ? thinking : ''
 }
 
 /**

@@ -105,7 +105,7 @@ t.test('stop reasons become finish reasons', async t => {
   const reasons = {
     end_turn: 'stop',
     stop_sequence: 'stop',
-    pause_turn: 'stop',
+    pause_turn: 'length',
     max_tokens: 'length',
     model_context_window_exceeded: 'length',
     tool_use: 'tool_calls',
