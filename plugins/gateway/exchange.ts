@@ -8,6 +8,7 @@ import type { Exchange } from '../../services/requests/exchange.ts'
 import { recordEnding } from '../../services/requests/request-record.ts'
 import type { EventSink } from '../../services/providers/provider.ts'
 import { toGatewayError } from '../../services/http/to-gateway-error.ts'
+import { KeepAlive } from './keep-alive.ts'
 import type { ActiveMember } from '../../services/shared/timers.ts'
 import type { Tags } from '../../services/billing/ledger/ledger.ts'
 import { createTagReader, tagsHeader } from '../../services/requests/tags.ts'
@@ -88,12 +89,24 @@ function abortOnDisconnect (response: ServerResponse, running: FastifyInstance['
 
 /** Sends the response of a use case through a reply: whole, as an event stream, or after a long poll. */
 function deliveryTo (reply: FastifyReply, signal: AbortSignal): Delivery {
+  const { raw } = reply
+  let alive: KeepAlive | null = null
   return {
     json: (headers, body, text) => {
       reply.request.record.firstByteAtMs = performance.now()
       reply.headers(headers).type('application/json; charset=utf-8').send(text ?? body)
     },
-    stream: (headers, events, encodeError) => sendEvents(reply, { headers, events, encodeError }, signal),
+    stream: (headers, events, encodeError) =>
+      sendEvents(reply, { headers, events, encodeError, onWrite: () => alive?.written() }, signal),
+    keepAlive (event) {
+      let hasBegun = false
+      const running = alive = new KeepAlive(() => {
+        if (raw.destroyed || raw.writableEnded || raw.writableNeedDrain) return
+        hasBegun ||= beginStream(reply, {})
+        raw.write(event)
+      })
+      return { get hasBegun () { return hasBegun && !raw.writableEnded }, stop: () => running.stop() }
+    },
     longPoll: () => longPollOf(reply)
   }
 }
@@ -105,20 +118,34 @@ const streamHeaders = {
   'x-accel-buffering': 'no'
 }
 
-interface Sent { headers: Record<string, string>, events: Events, encodeError: EncodeError }
+/** Sends status 200 and the headers, unless they were sent. Returns whether it was the first to do so. */
+function beginStream (reply: FastifyReply, headers: Record<string, string>): boolean {
+  const { raw } = reply
+  if (raw.headersSent) return false
+  reply.hijack()
+  reply.headers({ ...headers, ...streamHeaders })
+  raw.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders)
+  return true
+}
+
+interface Sent {
+  headers: Record<string, string>
+  events: Events
+  encodeError: EncodeError
+  onWrite: () => void
+}
 
 async function sendEvents (
-  reply: FastifyReply, { headers, events, encodeError }: Sent, signal: AbortSignal
+  reply: FastifyReply, { headers, events, encodeError, onWrite }: Sent, signal: AbortSignal
 ): Promise<void> {
   const { raw, request } = reply
   // Counted as long as the client reads, which may be longer than the provider writes.
   whenClosed(raw, request.server.load.enter('streams', request.keyLoad))
-  reply.hijack()
-  reply.headers({ ...headers, ...streamHeaders })
-  raw.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders)
+  beginStream(reply, headers)
   const sink: EventSink = {
     write (bytes) {
       request.record.firstByteAtMs ??= performance.now()
+      onWrite()
       return raw.write(bytes)
     },
     drained: () => once(raw, 'drain', { signal })

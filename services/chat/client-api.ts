@@ -41,6 +41,8 @@ export interface ResponseForms {
   readonly form: ResponseForm
   /** Writes what a provider with the client's API has written itself. */
   readonly native: ResponseForm
+  /** An event without meaning, for a stream that has nothing else to send; absent: a comment. */
+  readonly keepAlive?: Uint8Array
 }
 
 export interface ResponseForm {

@@ -39,6 +39,28 @@ export async function reply (
   await sendEvents(exchange, api, { headers, isNative: false, events, settle })
 }
 
+const comment = Buffer.from(': keep-alive\n\n')
+
+/** Serves a streamed request, and keeps it alive. A failure after the first sign of life ends the stream. */
+export async function keepAlive (
+  exchange: Exchange<AnyRequest>, api: ResponseForms, serve: () => Promise<void>
+): Promise<void> {
+  const life = exchange.delivery.keepAlive(api.keepAlive ?? comment)
+  try {
+    await serve()
+  } catch (error) {
+    if (!life.hasBegun) throw error
+    const settle = async (): Promise<Settled> => ({ costNano: null, estimate: null })
+    await sendEvents(exchange, api, { headers: {}, isNative: false, events: failing(error), settle })
+  } finally {
+    life.stop()
+  }
+}
+
+async function * failing (error: unknown): AsyncGenerator<Uint8Array, void, undefined> {
+  throw error
+}
+
 /** `isNative`: a provider with the client's API has written it; else it is OpenAI's. */
 interface Sending { headers: Record<string, string>, isNative: boolean }
 

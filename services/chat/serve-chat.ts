@@ -11,7 +11,7 @@ import { GatewayError } from '../shared/errors.ts'
 import { callChat } from './call-chat.ts'
 import type { AnyRequest, ChatOrText, ClientApi } from './client-api.ts'
 import { planChat, type ChatPlan } from './plan-chat.ts'
-import { reply } from './reply-chat.ts'
+import { keepAlive, reply } from './reply-chat.ts'
 import { ChatReservation } from './reserve-chat.ts'
 import type { Chat, ChatOptions } from './types.ts'
 
@@ -89,7 +89,7 @@ export function createChat (options: ChatOptions): Chat {
       const exchange = cache === null ? received : await cache.replyOrStore(received, api)
       if (exchange === null) return
       const { body, signal } = exchange
-      if (body.stream === true) return await serve(exchange, api, signal)
+      if (body.stream === true) return await keepAlive(exchange, api, () => serve(exchange, api, signal))
       // A whole response is generated to its end, and charged, even if its client leaves.
       const dueMs = performance.now() + options.config().requests.deadlineMs
       await abandonedCalls.run(signal, dueMs, callSignal => serve(exchange, api, callSignal))

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { EventStream } from '../providers/provider.ts'
 import type { GatewayError } from '../shared/errors.ts'
 
-/** Sends the response of one request to its client. One of its methods is called, once. */
+/** Sends the response of one request to its client: one of `json`, `stream` and `longPoll`, once. */
 export interface Delivery {
   /** Sends a whole response with status 200: `text` if it is given, else `body` serialized. */
   json (headers: Record<string, string>, body: unknown, text: string | null): void
@@ -11,8 +11,20 @@ export interface Delivery {
    * disconnected. When `events` throws, `encodeError` writes the last events.
    */
   stream (headers: Record<string, string>, events: Events, encodeError: EncodeError): Promise<void>
+  /**
+   * Keeps a streamed response alive: after 10 s without a byte the client gets status 200 and `event`, and
+   * `event` again after every 15 s of silence.
+   */
+  keepAlive (event: Uint8Array): StreamLife
   /** Keeps the response open for a result that takes minutes. */
   longPoll (): LongPollResponse
+}
+
+/** A streamed response that is kept alive until `stop` is called. */
+export interface StreamLife {
+  /** Whether the client has status 200 already, so that a failure has to be an event. */
+  readonly hasBegun: boolean
+  stop (): void
 }
 
 /**

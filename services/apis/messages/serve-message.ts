@@ -54,6 +54,7 @@ export async function toChatCall (
       name: 'messages',
       form: translatedForm(translator),
       native: asWritten(encodeError),
+      keepAlive: encodeMessageEvents([{ type: 'ping' }]),
       ...nativeMessages({ request: body, original: rawBody, headers })
     },
     translator

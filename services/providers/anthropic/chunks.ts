@@ -52,11 +52,6 @@ export class MessageChunks {
     }
   }
 
-  /** An empty chunk, which keeps an idle client connected. */
-  keepAlive (): ChatCompletionChunk[] {
-    return this.#hasBegun ? this.#deltas({}) : this.#deltas()
-  }
-
   /** `message_start` may be repeated; the first one counts. */
   #start (message: unknown): ChatCompletionChunk[] {
     if (this.#hasStarted || !isObject(message)) return []

@@ -12,23 +12,16 @@ interface StreamOptions {
   secret: string | null
   /** What is counted before the first event. */
   counts?: Counts
-  /** How long a client may go without a chunk while the provider only sends pings. */
-  quietMs?: number
 }
 
 /** Most bytes of pings between two events: an hour of them passes, a flood does not. */
 const maxPingBytes = 256 * 1024
-const defaultQuietMs = 15_000
 
 /** The chunks of a message, usage last. Throws UpstreamError for an error, or a malformed or cut stream. */
 export async function * readMessageStream (
-  response: UpstreamResponse, report: StreamReport, {
-    secret, counts, quietMs =
-    defaultQuietMs
-  }: StreamOptions
+  response: UpstreamResponse, report: StreamReport, { secret, counts }: StreamOptions
 ): AsyncGenerator<ChatCompletionChunk, void, undefined> {
   const writer = new MessageChunks(report, counts)
-  let spokenMs = performance.now()
   let pingBytes = 0
   for await (const { events, piece } of batchesOf(response)) {
     let isPing = true
@@ -37,17 +30,11 @@ export async function * readMessageStream (
       if (body.type === 'error' || event.event === 'error') throw anthropicErrorIn(body, secret)
       if (body.type === 'ping') continue
       isPing = false
-      for (const chunk of writer.take(body)) {
-        spokenMs = performance.now()
-        yield chunk
-      }
+      yield * writer.take(body)
       if (writer.isDone) return response.finish()
     }
     pingBytes = isPing ? pingBytes + piece.length : 0
     if (pingBytes > maxPingBytes) throw broken('The provider sent nothing but pings.')
-    if (performance.now() - spokenMs < quietMs) continue
-    spokenMs = performance.now()
-    yield * writer.keepAlive()
   }
   throw broken('The provider\'s stream ended before it was complete.')
 }

@@ -12,8 +12,6 @@ import { recordUsage, statedName, type StreamReport, type Usage } from '../repor
 export interface RelayOptions extends StreamForm {
   /** Ends the stream where it is longer than what is held; absent or null: the server keeps to the limit. */
   guard?: StreamGuard | null
-  /** How long a client may go without an event while the provider only sends comments. */
-  quietMs?: number | undefined
 }
 
 /** A guard of one stream, and the estimate of what it has used until it was ended. */
@@ -76,7 +74,7 @@ export class StreamEditor {
     return this.repair.take(counted, counted === body ? bytes : null)
   }
 
-  /** Records the text of a chunk, and its usage from `counted`; false if its text is more than what is held. */
+  /** Records the text of a chunk, and its usage from `counted`; false if the text exceeds what is held. */
   #takeOutput (body: JsonObject, counted: JsonObject): boolean {
     const said = generatedIn(body.choices)
     if (this.#guard?.exceedsWith(said.text) === true) {

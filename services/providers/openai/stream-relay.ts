@@ -8,12 +8,6 @@ import type { StreamForm } from './stream-repair.ts'
 
 /** Most bytes of comments between two events: an hour of keep-alives passes, a flood does not. */
 const maxCommentBytes = 256 * 1024
-/**
- * Comments of the provider are not passed on. If there is nothing else for this long, the client gets one of
- * the gateway's, so that proxies keep the connection. Before the first event that fixes the status as 200.
- */
-const defaultQuietMs = 10_000
-const keepAlive = Buffer.from(': keep-alive\n\n')
 
 /** The state of one relayed stream: takes chunks, gives pieces that the client may see. */
 export class StreamRelay {
@@ -29,20 +23,16 @@ export class StreamRelay {
   readonly #editor: StreamEditor
   readonly #guard: StreamGuard | null
   readonly #form: StreamForm
-  readonly #quietMs: number
   /** The pieces for the client until there is a sink. */
   #ready: Buffer[] = []
   #sink: EventSink | null = null
   #commentBytes = 0
-  /** When the comments since the last event began, or the last one was answered. */
-  #quietSinceMs = 0
 
   constructor (report: StreamReport, options: RelayOptions) {
     this.#report = report
     this.#editor = new StreamEditor(report, options)
     this.#guard = options.guard ?? null
     this.#form = options
-    this.#quietMs = options.quietMs ?? defaultQuietMs
   }
 
   get hasPieces (): boolean {
@@ -65,7 +55,8 @@ export class StreamRelay {
     try {
       const { events, piece } = this.#parser.push(chunk)
       if (events.length > 0) this.#edit(events)
-      else if (piece.length > 0) this.#pushComments(piece)
+      else this.#commentBytes += piece.length
+      if (this.#commentBytes > maxCommentBytes) this.#fail('The provider sent only comments.')
     } catch (error) {
       // An event without end.
       if (!(error instanceof UpstreamError)) throw error
@@ -80,16 +71,6 @@ export class StreamRelay {
 
   #passAll (pieces: readonly Buffer[]): void {
     for (const piece of pieces) this.#pass(piece)
-  }
-
-  #pushComments (piece: Buffer): void {
-    const nowMs = performance.now()
-    if (this.#commentBytes === 0) this.#quietSinceMs = nowMs
-    this.#commentBytes += piece.length
-    if (this.#commentBytes > maxCommentBytes) return this.#fail('The provider sent only comments.')
-    if (nowMs - this.#quietSinceMs < this.#quietMs) return
-    this.#quietSinceMs = nowMs
-    this.#pass(keepAlive)
   }
 
   /** Ends the call, and the stream as a server does that has reached its limit. */

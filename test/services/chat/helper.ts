@@ -149,6 +149,7 @@ export function createTest (providers: Record<string, Provide>, options: TestOpt
           Object.assign(sent, { headers, body, text })
         },
         stream: sendStream,
+        keepAlive: () => ({ hasBegun: false, stop () {} }),
         longPoll: () => { throw new Error('no long poll') }
       }
     }

@@ -225,6 +225,7 @@ async function listen (service: VideoService) {
       delivery: {
         json () {},
         stream: async () => {},
+        keepAlive: () => ({ hasBegun: false, stop () {} }),
         longPoll: () => ({
           raw,
           send: (headers, body) => { raw.writeHead(200, headers).end(JSON.stringify(body)) },

@@ -1,5 +1,4 @@
 import t from 'tap'
-import type { ChatCompletionChunk } from '../../../../schemas/openai/chat-completions.ts'
 import { readMessageStream } from '../../../../services/providers/anthropic/stream.ts'
 import { plainText } from '../../../fixtures/anthropic/streams.ts'
 import { encode } from '../../../servers/anthropic.ts'
@@ -28,22 +27,6 @@ function exchangeOf (events: readonly object[]): UpstreamResponse & { left: stri
     }
   }
 }
-
-const deltas = (chunks: ChatCompletionChunk[]) => chunks.map(({ choices: [choice] }) => choice?.delta)
-
-t.test('a client gets empty chunks while the provider only pings', async t => {
-  const [start, ...rest] = plainText
-  const pings = Array.from({ length: 3 }, () => ({ type: 'ping' }))
-  const events = [start ?? {}, ...pings, ...rest]
-  const impatient = readMessageStream(exchangeOf(events), createReport(), { secret: null, quietMs: 0 })
-  const chunks = await Array.fromAsync(impatient)
-  const [first, ...others] = deltas(chunks)
-  t.same(first, { role: 'assistant', content: '', refusal: null }, 'the stream begins at the first ping')
-  t.same(others.slice(0, 3), [{}, {}, {}])
-  t.equal(others.map(delta => delta?.content ?? '').join(''), 'Grüße, 日本語 👩‍👩‍👧‍👦')
-  const usual = await Array.fromAsync(readMessageStream(exchangeOf(events), createReport(), { secret: null }))
-  t.equal(usual.length, 6, 'a ping alone sends no chunk')
-})
 
 t.test('a stream read to its end keeps its connection, one left early does not', async t => {
   const whole = exchangeOf(plainText)

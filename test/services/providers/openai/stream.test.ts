@@ -27,7 +27,6 @@ interface RelayOptions {
   hideUsage?: boolean
   signal?: AbortSignal
   isOpen?: boolean
-  quietMs?: number
   guard?: StreamGuard
 }
 
@@ -63,8 +62,8 @@ async function start (t: Test) {
     const exchange = await connection.send({ method: 'GET', path: '/', headers: {}, signal })
     const report = createReport()
     const fallback = { id: 'chatcmpl-0', object: 'chat.completion.chunk', created: 0, model: 'm' }
-    const { quietMs, guard } = options
-    const form = { dialect, secret: null, hideUsage, fallback, choices: 1, quietMs, guard }
+    const { guard } = options
+    const form = { dialect, secret: null, hideUsage, fallback, choices: 1, guard }
     const stream = await relayStream(exchange, report, form)
     if (stream instanceof Uint8Array) throw new Error('no stream')
     return { report, stream }
@@ -326,18 +325,6 @@ t.test('comments before the first event are dropped', async t => {
   for (const read of Object.values(readers)) {
     const { stream } = await relay([': queued\n\n', ': queued\n\n', ...whole])
     t.equal(await read(stream), whole.join(''))
-  }
-})
-
-t.test('a provider that sends nothing but comments for long keeps the client\'s connection open', async t => {
-  const { relay } = await start(t)
-  const ours = ': keep-alive\n\n'
-  for (const read of Object.values(readers)) {
-    const body = [first, ': one\n\n', ': two\n\n', text('b'), ': three\n\n', chunk({}, 'stop'), done]
-    const { stream } = await relay(body, { quietMs: 0 })
-    t.equal(await read(stream), [first, ours, ours, text('b'), ours, chunk({}, 'stop'), done].join(''))
-    const queued = await relay([': queued\n\n', ...body], { quietMs: 0 })
-    t.equal((await read(queued.stream)).indexOf(ours), 0, 'before the answer too')
   }
 })
 
