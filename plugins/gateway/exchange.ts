@@ -144,6 +144,8 @@ async function sendEvents (
   beginStream(reply, headers)
   const sink: EventSink = {
     write (bytes) {
+      // The call aborts, or is read to its end for its usage.
+      if (raw.destroyed) return true
       request.record.firstByteAtMs ??= performance.now()
       onWrite()
       return raw.write(bytes)

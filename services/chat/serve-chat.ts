@@ -8,12 +8,14 @@ import type { Exchange } from '../requests/exchange.ts'
 import { endRecord, setCandidate, type RequestRecord } from '../requests/request-record.ts'
 import { conversationId } from '../shared/conversation.ts'
 import { GatewayError } from '../shared/errors.ts'
+import { promptsOf } from '../shared/request-fields.ts'
 import { callChat } from './call-chat.ts'
 import type { AnyRequest, ChatOrText, ClientApi } from './client-api.ts'
 import { planChat, type ChatPlan } from './plan-chat.ts'
 import { keepAlive, reply } from './reply-chat.ts'
 import { ChatReservation } from './reserve-chat.ts'
 import type { Chat, ChatOptions } from './types.ts'
+import { signalOfStream } from './usage-wait.ts'
 
 /** Creates the use case: plan, reserve, call the next deployment until one responds, reply, settle. */
 export function createChat (options: ChatOptions): Chat {
@@ -58,7 +60,7 @@ export function createChat (options: ChatOptions): Chat {
         if (!await turn.reserved(reservation.reserve(turn.candidate))) continue
         const attempt = await turn.call({
           call: (candidate, called) => {
-            const abort = signalOfCall(candidate, { called, callSignal, signal })
+            const abort = stream === true ? called : signalOfCall(candidate, { called, callSignal, signal })
             return callChat(exchange, api, candidate, reservation.quote, abort)
           },
           tokensOf
@@ -89,7 +91,10 @@ export function createChat (options: ChatOptions): Chat {
       const exchange = cache === null ? received : await cache.replyOrStore(received, api)
       if (exchange === null) return
       const { body, signal } = exchange
-      if (body.stream === true) return await keepAlive(exchange, api, () => serve(exchange, api, signal))
+      if (body.stream === true) {
+        const callSignal = signalOfStream(exchange, promptsOf(body) * (body.n ?? 1))
+        return await keepAlive(exchange, api, () => serve(exchange, api, callSignal))
+      }
       // A whole response is generated to its end, and charged, even if its client leaves.
       const dueMs = performance.now() + options.config().requests.deadlineMs
       await abandonedCalls.run(signal, dueMs, callSignal => serve(exchange, api, callSignal))
@@ -102,7 +107,7 @@ export function createChat (options: ChatOptions): Chat {
 
 interface Signals { called: AbortSignal, callSignal: AbortSignal, signal: AbortSignal }
 
-/** The signal of a call. It aborts with the client if the provider stops, and charging with it. */
+/** The signal of a whole call. It aborts with the client if the provider stops, and charging with it. */
 function signalOfCall (
   { provider }: Candidate<ChatProvider>, { called, callSignal, signal }: Signals
 ): AbortSignal {
