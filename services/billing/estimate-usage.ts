@@ -8,18 +8,22 @@ import { countTokens } from './count-tokens.ts'
 import { mediaTokens } from './media-tokens.ts'
 import { generatedTokens, typicalTokens } from './token-guess.ts'
 
+type Delivered = Pick<StreamReport, 'usage' | 'delivered'> & Partial<Pick<StreamReport, 'model'>>
+
 /**
  * The usage of a call whose provider has not counted all of it: what it did count, and an estimate of the
  * rest, from the prompt and the text that was delivered since.
  */
 export async function estimateUsage (
-  request: ChatCompletionRequest | CompletionRequest, { usage, delivered }: Pick<StreamReport, 'usage' | 'delivered'>
+  request: ChatCompletionRequest | CompletionRequest, { usage, delivered, model }: Delivered
 ): Promise<Usage> {
   const text = Math.ceil(await countTokens(delivered.text) * delivered.scale)
   const audio = Math.ceil(text * delivered.spokenShare * generatedTokens.audioPerTranscript)
   const tokens = text + audio + delivered.images * generatedTokens.image
   const spoken = audio === 0 ? {} : { audioOutput: (usage?.audioOutput ?? 0) + audio }
-  if (usage === null) return { prompt: await estimatePrompt(request), completion: tokens, ...spoken }
+  if (usage === null) {
+    return { prompt: await estimatePrompt(request, model ?? request.model), completion: tokens, ...spoken }
+  }
   return { ...usage, completion: Math.max(usage.completion, delivered.countedTokens + tokens), ...spoken }
 }
 
@@ -28,7 +32,7 @@ export async function estimateUsage (
  * provider has counted is kept, even if it is more.
  */
 export async function estimateWithin (
-  request: ChatCompletionRequest | CompletionRequest, report: Pick<StreamReport, 'usage' | 'delivered'>,
+  request: ChatCompletionRequest | CompletionRequest, report: Delivered,
   { contextWindow }: Pick<ModelConfig, 'contextWindow'>, tokens = Infinity
 ): Promise<Usage> {
   const usage = await estimateUsage(request, report)
@@ -42,8 +46,10 @@ export async function estimateWithin (
   }
 }
 
-/** Estimates the tokens of a prompt. */
-export async function estimatePrompt (request: ChatCompletionRequest | CompletionRequest): Promise<number> {
+/** Estimates the tokens of a prompt, for the model that the provider states if it does. */
+export async function estimatePrompt (
+  request: ChatCompletionRequest | CompletionRequest, model = request.model
+): Promise<number> {
   if (!('messages' in request)) return await legacyTokens(request.prompt)
   const { messages, tools, functions, response_format: format } = request
   const texts = [tools, functions, format].filter(field => field != null).map(field => JSON.stringify(field))
@@ -52,7 +58,9 @@ export async function estimatePrompt (request: ChatCompletionRequest | Completio
     other += typicalTokens.message
     texts.push(...messageTexts(message))
     if (!Array.isArray(message.content)) continue
-    for (const part of message.content) if (part.type !== 'text' && part.type !== 'refusal') other += await mediaTokens(part)
+    for (const part of message.content) {
+      if (part.type !== 'text' && part.type !== 'refusal') other += await mediaTokens(part, model)
+    }
   }
   return other + await countTokens(texts.join('\n'))
 }

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { imageDimensionsFromData } from 'image-dimensions'
 import type { UserPart } from '../../schemas/openai/chat-messages.ts'
 import { countTokens } from './count-tokens.ts'
+import { imageRuleOf, type ImageRule } from './image-tokens.ts'
 import { isPdf, pdfPages } from './pdf-pages.ts'
 import { typicalTokens } from './token-guess.ts'
 
@@ -17,13 +18,15 @@ const tokensOf = {
 const bytesOf = { page: 50_000, audioSecond: 16_000, videoSecond: 125_000 } as const
 /** From telephone quality to six channels of a studio. */
 const wavBytesPerSecond = { least: 8_000, most: 1_200_000 } as const
+/** The sides of an image whose size is not known, in pixels. */
+const typicalSide = 1024
 /** The size of an image stands within this much of base64. */
 const headLength = 256 * 1024
 
 /** Estimates the tokens of an image, file, recording or video in a prompt. A link does not tell its size. */
-export async function mediaTokens (part: Exclude<UserPart, { type: 'text' }>): Promise<number> {
+export async function mediaTokens (part: Exclude<UserPart, { type: 'text' }>, model: string): Promise<number> {
   switch (part.type) {
-    case 'image_url': return imageTokens(part.image_url)
+    case 'image_url': return imageTokens(part.image_url, imageRuleOf(model))
     case 'input_audio': return audioTokens(bytesIn(part.input_audio.data), part.input_audio.format)
     case 'file': return await fileTokens(part.file.file_data)
     case 'video_url': return isLink(part.video_url.url)
@@ -32,11 +35,13 @@ export async function mediaTokens (part: Exclude<UserPart, { type: 'text' }>): P
   }
 }
 
-function imageTokens ({ url, detail }: { url: string, detail?: string }): number {
-  if (detail === 'low') return tokensOf.smallImage
-  if (isLink(url)) return typicalTokens.image
+function imageTokens ({ url, detail }: { url: string, detail?: string }, rule: ImageRule | null): number {
+  if (detail === 'low') return rule?.low ?? tokensOf.smallImage
+  const unknown = rule?.tokens(typicalSide, typicalSide) ?? typicalTokens.image
+  if (isLink(url)) return unknown
   const { width = 0, height = 0 } = imageDimensionsFromData(bytesIn(url, headLength)) ?? {}
-  if (width === 0 || height === 0) return typicalTokens.image
+  if (width === 0 || height === 0) return unknown
+  if (rule !== null) return rule.tokens(width, height)
   const tokens = Math.ceil(width * height / tokensOf.pixelsPerToken)
   return Math.min(tokensOf.image, Math.max(tokensOf.smallImage, tokens))
 }

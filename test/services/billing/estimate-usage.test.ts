@@ -83,8 +83,8 @@ t.test('generated images and speech take more than their text', async t => {
 
 const base64 = (bytes: Buffer | string) => Buffer.from(bytes).toString('base64')
 
-async function partTokens (part: UserPart): Promise<number> {
-  const request = { model: 'm', messages: [{ role: 'user' as const, content: [part] }] }
+async function partTokens (part: UserPart, model = 'm'): Promise<number> {
+  const request = { model, messages: [{ role: 'user' as const, content: [part] }] }
   return (await estimateUsage(request, reportOf(''))).prompt - 4
 }
 
@@ -118,6 +118,10 @@ t.test('an image counts by its size, a recording by its length', async t => {
   t.equal(await partTokens(png(1, 1)), 85)
   t.equal(await partTokens({ type: 'image_url', image_url: { url: 'https://example.com/a.png' } }), 1000)
   t.equal(await partTokens({ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }), 1000)
+  for (const [model, tokens] of [
+    ['gpt-4o', 765], ['gpt-4o-mini-2024-07-18', 25_501], ['o3', 675], ['gpt-5-mini', 1229], ['gpt-4.1-nano', 2520]
+  ] as const) t.equal(await partTokens(png(1024, 1024), model), tokens, model)
+  t.equal(await partTokens(png(2048, 4096), 'gpt-4o'), 1105)
   const low = { type: 'image_url' as const, image_url: { url: 'https://example.com/a.png', detail: 'low' as const } }
   t.equal(await partTokens(low), 85)
   const wav = Buffer.alloc(44 + 10 * 32_000)
