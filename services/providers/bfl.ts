@@ -81,7 +81,7 @@ function isBfl (hostname: string): boolean {
 const moderations = new Set(['Request Moderated', 'Content Moderated'])
 const failures = new Set(['Error', 'Failed', 'Task not found'])
 
-/** The image's address and the final cost in credits, if it is told; null: not yet ready. */
+/** The image's address and the final cost in credits if it is reported; null until the image is ready. */
 function sampleIn (
   response: JsonObject, apiKey: string | null
 ): { sample: string, cost: unknown } | null {

@@ -36,8 +36,8 @@ export function errorFromFields (error: unknown, status: number, secret: string 
     ? 'The provider sent an error without a message.'
     : `The provider answered with status ${ownStatus}.`
   const message = said === null ? unsaid : masked(said, secret)
-  const told = { type: textOf(fields.type), param: textOf(fields.param), code }
-  const details = ownStatus === undefined ? told : { status: ownStatus, ...told }
+  const stated = { type: textOf(fields.type), param: textOf(fields.param), code }
+  const details = ownStatus === undefined ? stated : { status: ownStatus, ...stated }
   const kind = isAboutKey(fields, message) ? 'auth' : kindOf(ownStatus ?? 502, code ?? details.type)
   return new UpstreamError(kind, 'yes', message.slice(0, 2000), details)
 }

@@ -111,7 +111,8 @@ for (const name of clientNames) {
     t.test('models', async t => {
       const page = await client.models.list()
       t.equal(invalidList({ object: 'list', data: page.data }), null)
-      t.same(page.data.map(({ id }) => id), ['sandbox-chat', 'sandbox-image', 'sandbox-video'])
+      const policies = ['auto', 'auto:cost', 'auto:quality', 'auto:speed']
+      t.same(page.data.map(({ id }) => id), [...policies, 'sandbox-chat', 'sandbox-image', 'sandbox-video'])
       t.equal(invalidModel(await client.models.retrieve('sandbox-chat')), null)
     })
 

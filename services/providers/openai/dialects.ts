@@ -118,7 +118,8 @@ function knownDialects (): Record<string, Dialect> {
     const rules = rulesByDialect[dialect] ?? requestRules.none
     const form = promptsByDialect[dialect] ?? hosted.prompt
     const prompt = { ...form, roles: roles ?? form.roles }
-    return [[dialect, { ...hosted, prompt, rules: { ...rules, drop: [...rules.drop, ...refuses] }, ...others }]]
+    const drop = [...rules.drop, ...refuses]
+    return [[dialect, { ...hosted, prompt, rules: { ...rules, drop }, ...others }]]
   }))
 }
 
