@@ -89,7 +89,7 @@ export const variables = {
   TOLLGATE_METRICS_ACCOUNTS: variable(parse.naturalNumber, '0', 'most accounts with [separate metrics](metrics.md); ' +
     'further ones are counted together as `other`'),
   TOLLGATE_METRICS_KEYS: variable(parse.naturalNumber, '0', 'the same for keys'),
-  TOLLGATE_CATALOGUE_URL: optional(parse.url, 'that of `gateway.yaml`', '[catalogue of prices](docs/prices.md#the-catalogue) that is ' +
+  TOLLGATE_CATALOGUE_URL: optional(parse.url, 'that of `gateway.yaml`', '[catalogue of prices](prices.md#the-catalogue) that is ' +
     'read once a day, with its SHA-256 at the same URL with `.sha256`'),
   TOLLGATE_DISCOVER: variable(parse.onOff, 'on', 'look for model servers on this machine: `on` or `off`'),
   PUBLIC_BASE_URL: optional(parse.url, 'from each request', "the gateway's public URL, used in URLs of media"),

@@ -71,7 +71,7 @@ t.test('openai-python reads the answers of a provider that has the API', { skip 
   await t.test('what is refused raises an error that names the field', async t => {
     const before = bodiesOf(shop).length
     const files = [{ type: 'file_search', vector_store_ids: ['vs_1'] }]
-    const refused = await rejection(client.respond({ model, input, tools: files }))
+    const refused = await rejection(client.respond({ model, input, tools: files, tool_choice: { type: 'file_search' } }))
     t.match(String(refused), /BadRequestError[^]*file_search/)
     t.equal(bodiesOf(shop).length, before)
   })

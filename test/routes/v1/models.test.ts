@@ -57,7 +57,7 @@ models:
     knowledge: '2024-04',
     deprecated: false
   })
-  t.match(data[1].pricing, { input: '0.000001', output: '0.87', cache_read: '0.003625' })
+  t.match(data[1].pricing, { input: '0.000001', output: '3.96', cache_read: '0.044' })
   t.match(data[2], { kind: 'image', pricing: { image: '0.04' }, modalities: { input: ['text'], output: ['image'] } })
   t.match(data[3], { pricing: { second: '0.5' }, modalities: { input: ['text', 'image'], output: ['video'] } })
   const one = (await app.inject({ url: '/v1/models/smart', headers })).json()

@@ -86,7 +86,7 @@ t.test('what is wrong is said in the shape of the surface', async t => {
   const messages = [{ role: 'user' as const, content: soon }]
   t.match(await errorOf(anthropic.messages.create({ model, max_tokens: 9, messages, stream: true })),
     { status: 400, error: { type: 'error', error: { type: 'invalid_request_error', message: /cannot be streamed/ } } })
-  const searching = { model, input: soon, tools: [{ type: 'web_search' as const }] }
+  const searching = { model, input: soon, tools: [{ type: 'web_search' as const }], tool_choice: { type: 'web_search_preview' as const } }
   t.match(await errorOf(openai.responses.create(searching)), { status: 400, param: 'tools[0].type' })
   const search = [{ type: 'web_search_20250305' as const, name: 'web_search' as const }]
   t.match(await errorOf(anthropic.messages.create({ model, max_tokens: 9, messages, tools: search })),

@@ -1,4 +1,4 @@
-import { Deadlines, type Watched } from '../../services/shared/timers.ts'
+import { Deadlines, type Watched } from '../shared/timers.ts'
 
 /** How long a streamed request may wait for its first bytes, and then for the next ones. */
 const firstMs = 10_000
