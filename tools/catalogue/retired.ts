@@ -59,7 +59,8 @@ export const retiredModels: readonly Retired[] = [
     models: /^veo-(2\.0|3\.0|3\.0-fast)-generate-001$/,
     day: '2026-06-30',
     source: 'ai.google.dev/gemini-api/docs/changelog, 15 Jun 2026'
-  }
+  },
+  { provider: 'gemini', models: /^veo-/, day: '2026-10-22', source: 'ai.google.dev/gemini-api/docs/deprecations' }
 ]
 
 /** Whether a provider no longer serves a model. */

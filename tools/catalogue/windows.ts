@@ -12,7 +12,8 @@ const rounding = 1.1
  * Makes the context windows of a model agree at different services. No service has a longer window than the
  * model's maker; of windows that differ by rounding the shorter one counts for all; other services keep
  * theirs, because many run a model with a shorter window. A maker's model without a window has the shortest
- * one of the others, and an answer as long as the window is no limit. `report` is called for each difference.
+ * one of the others, and an answer as long as the window is no limit. A version with a date has the window of
+ * the name without it, because litellm gives the longest prompt. `report` is called for each difference.
  */
 export function withAgreedWindows (providers: Providers, report: (text: string) => void): Providers {
   const groups = Map.groupBy(windowsOf(providers), ({ name }) => name)
@@ -34,11 +35,17 @@ export function withAgreedWindows (providers: Providers, report: (text: string) 
   }
   return mapRows(providers, (row, name, provider) => {
     const maxOutput = isWholeWindow(row) ? { maxOutput: longestOutput } : {}
+    const undated = providers[provider]?.[name.replace(date, '')] ?? row
+    if (undated !== row && undated.contextWindow !== undefined) {
+      return { ...row, ...maxOutput, contextWindow: agreed.get(undated) ?? undated.contextWindow }
+    }
     const isUnknown = row.kind === 'chat' && row.contextWindow === undefined && makers.has(provider)
     const contextWindow = isUnknown ? least(name) : agreed.get(row)
     return { ...row, ...maxOutput, ...(contextWindow === undefined ? {} : { contextWindow }) }
   })
 }
+
+const date = /[-@]20\d\d(-?)(0[1-9]|1[0-2])\1(0[1-9]|[12]\d|3[01])$/
 
 /** Sources without a model's longest answer repeat its window, which is too much to hold. */
 const longestOutput = 131_072
