@@ -28,7 +28,7 @@ export const entryKinds = all<Static<typeof EntryKind>>()([
 /** What the audit log records. */
 export const auditActions = [
   'account.close', 'account.create', 'account.freeze', 'account.move', 'account.read_webhook_secret',
-  'account.rotate_webhook_secret', 'account.unfreeze', 'account.update',
+  'account.rotate_webhook_secret', 'account.unfreeze', 'account.update', 'catalogue.undo', 'catalogue.update',
   'credit.adjust', 'credit.deposit', 'credit.refund', 'credit.transfer', 'credit.withdraw', 'job.cancel',
   'key.create', 'key.revoke', 'key.rotate', 'key.update', 'provider.probe', 'session.start',
   'suspense.clear', 'suspense.write_off'

@@ -48,7 +48,7 @@ export function isAboutLength ({ message, details: { status } }: UpstreamError):
 
 /** How servers word their context window: vLLM, SGLang, OpenRouter; Mistral; TGI and Together. */
 const windowWords = [
-  /context (?:length|window|size)\D{0,20}(\d+)/i,
+  /context (?:length|window|size)\D{0,20}(\d{1,12})/i,
   /\b(\d{1,12}) maximum context length/i,
   /max_new_tokens\W+must be <= (\d+)/i
 ]
