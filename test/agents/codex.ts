@@ -85,7 +85,6 @@ async function edited (program: string, model: string, calls: readonly Call[]) {
 function configuration (model: string, url: string): string {
   return `model = "${model}"
 model_provider = "tollgate"
-web_search = "disabled"
 [model_providers.tollgate]
 name = "Tollgate"
 base_url = "${url}"

@@ -95,7 +95,7 @@ def reads_and_deletes(model):
 
 def refuses_by_name(model):
     web = [{'type': 'web_search'}]
-    for param, more in (('background', {'background': True}), ('tools[0].type', {'tools': web})):
+    for param, more in (('background', {'background': True}), ('tools[0].type', {'tools': web, 'tool_choice': 'required'})):
         try:
             client.responses.create(model=model, input='x', **more)
             raise AssertionError(f'{param} was taken')
