@@ -1,7 +1,7 @@
 import { emptyPrice, type CatalogueModel } from '../config/catalogue/models.ts'
 import type { ModelConfig } from '../config/catalogue/types.ts'
 import { decimalText, usdText } from '../shared/money.ts'
-import { isSold } from './models.ts'
+import { isSold } from './registry.ts'
 
 /** What a model reads and writes: `text`, `image`, `audio`, `video` or `file`. */
 export interface Modalities { input: string[], output: string[] }

@@ -3,7 +3,7 @@ import type { Deployment, Deployments } from '../models/deployments/deployments.
 import { GatewayError } from '../shared/errors.ts'
 import type { TokenLimits } from '../billing/max-cost.ts'
 import { isMoreExpensive } from '../billing/price-compare.ts'
-import type { ResolvedModel } from '../models/models.ts'
+import type { ResolvedModel } from '../models/registry.ts'
 import type { Provider } from '../providers/provider.ts'
 
 /** The part of a provider that serves each kind of model. */

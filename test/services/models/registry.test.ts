@@ -1,6 +1,6 @@
 import t from 'tap'
 import { parseConfig } from '../../../services/config/read/parse.ts'
-import { createModelRegistry } from '../../../services/models/models.ts'
+import { createModelRegistry } from '../../../services/models/registry.ts'
 
 const config = parseConfig(`
 environment_providers: false

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { familyCost } from '../../../../services/config/catalogue/family-price.ts'
-import { createModelRegistry } from '../../../../services/models/models.ts'
+import { createModelRegistry } from '../../../../services/models/registry.ts'
 import { configFromEnvironment } from '../../../../services/config/environment/environment.ts'
 import { describeModel } from '../../../../services/models/describe.ts'
 
