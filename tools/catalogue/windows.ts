@@ -1,4 +1,5 @@
 import type { CatalogueRow } from '../../services/config/catalogue/catalogue-file.ts'
+import { undatedName } from '../../services/config/catalogue/models.ts'
 
 type Providers = Record<string, Record<string, CatalogueRow>>
 
@@ -35,7 +36,7 @@ export function withAgreedWindows (providers: Providers, report: (text: string) 
   }
   return mapRows(providers, (row, name, provider) => {
     const maxOutput = isWholeWindow(row) ? { maxOutput: longestOutput } : {}
-    const undated = providers[provider]?.[name.replace(date, '')] ?? row
+    const undated = providers[provider]?.[undatedName(name)] ?? row
     if (undated !== row && undated.contextWindow !== undefined) {
       return { ...row, ...maxOutput, contextWindow: agreed.get(undated) ?? undated.contextWindow }
     }
@@ -44,8 +45,6 @@ export function withAgreedWindows (providers: Providers, report: (text: string) 
     return { ...row, ...maxOutput, ...(contextWindow === undefined ? {} : { contextWindow }) }
   })
 }
-
-const date = /[-@]20\d\d(-?)(0[1-9]|1[0-2])\1(0[1-9]|[12]\d|3[01])$/
 
 /** Sources without a model's longest answer repeat its window, which is too much to hold. */
 const longestOutput = 131_072

@@ -30,7 +30,7 @@ export interface CatalogueModel extends
  */
 export function catalogueModel (provider: string, upstream: string): CatalogueModel | undefined {
   const rows = rowsOf(provider)
-  const row = rows.get(upstream) ?? rows.get(upstream.replace(date, ''))
+  const row = rows.get(upstream) ?? rows.get(undatedName(upstream))
   const video = known.has(provider) ? knownVideo(provider, upstream) : undefined
   if (video !== undefined) return { ...toModel(row ?? videoRow(video)), video }
   if (row === undefined) return undefined
@@ -53,6 +53,11 @@ export function catalogueModelNames (provider: string): string[] {
 }
 
 const date = /[-@]20\d\d(-?)(0[1-9]|1[0-2])\1(0[1-9]|[12]\d|3[01])$/
+
+/** The name of a model without the date of its version: `gpt-5` for `gpt-5-2025-08-07`. */
+export function undatedName (name: string): string {
+  return name.replace(date, '')
+}
 
 const known = new Set(knownProviders.map(({ id }) => id))
 const none: ReadonlyMap<string, RowWithImages> = new Map()
