@@ -76,9 +76,6 @@ export function nativeResponses (
     return tools.filter(tool => !isListed(tool) || refusalOf([tool], candidate) === null)
   }
 
-  const searchesAt = (candidate: Candidate<ChatProvider>): boolean =>
-    toolsAt(candidate).some(({ name }) => name === searchTool)
-
   /** The changes of the body for one candidate. */
   function editsFor (
     candidate: Candidate<ChatProvider>, leftOut: readonly ServerTool[]
@@ -98,8 +95,8 @@ export function nativeResponses (
     candidate: Candidate<ChatProvider>, call: ChatCall, responses: NonNullable<ChatProvider['responses']>
   ): Promise<NativeResponse | ChatResponse> {
     const { provider, price } = candidate
-    const maxSearches = searchesAt(candidate) ? price?.maxSearches ?? 1 : 0
     const run = toolsAt(candidate)
+    const maxSearches = searchesIn(run) ? price?.maxSearches ?? 1 : 0
     const leftOut = tools.filter(tool => !run.includes(tool))
     const edits = editsFor(candidate, leftOut)
     try {
@@ -127,7 +124,7 @@ export function nativeResponses (
     },
     bodyBytes: original.bytes.length + Buffer.byteLength(expanded),
     mayShorten: request.truncation === 'auto',
-    extras: candidate => has(candidate) && searchesAt(candidate) ? { searches: true } : {},
+    extras: candidate => has(candidate) && searchesIn(toolsAt(candidate)) ? { searches: true } : {},
     speaks: has,
     cacheKey: original.value,
     ...(need === null && tools.length === 0
@@ -135,6 +132,8 @@ export function nativeResponses (
       : { narrow: plan => narrowPlan(plan, refusalOfCandidate, isPolicy(request.model)) })
   }
 }
+
+const searchesIn = (tools: readonly ServerTool[]): boolean => tools.some(({ name }) => name === searchTool)
 
 /** Whether a tool is in the list of the request, from which it can be taken out. */
 const isListed = ({ param }: ServerTool): boolean => /^tools\[\d+\]$/.test(param)
