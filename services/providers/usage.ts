@@ -106,7 +106,7 @@ function detailsIn (usage: JsonObject, group: keyof typeof sources): JsonObject 
   return details === usage[group] || Object.keys(details).length > 0 ? details : undefined
 }
 
-/** Counts in OpenAI's form of which none is below that of an earlier usage of the same stream. */
+/** Usage in OpenAI's form, whose counts never fall below those of an earlier usage of the same stream. */
 export function risenUsage (now: JsonObject, before: JsonObject | null): JsonObject {
   if (before === null) return now
   const members: JsonObject = {}

@@ -1,6 +1,6 @@
 import { picoFromUsdPerMillion } from '../../services/shared/money.ts'
 
-/** A JSON reviver that returns each number as its source text, or printed anew if that has an exponent. */
+/** A JSON reviver that keeps each number as its source text; numbers with an exponent become decimals. */
 export function keepDigits (_key: string, value: unknown, context?: { source: string }): unknown {
   if (typeof value !== 'number') return value
   return context === undefined || /e/i.test(context.source) ? String(value) : context.source

@@ -110,7 +110,7 @@ const openai: Dialect = {
   rules: requestRules.openai
 }
 
-/** The dialects of known services of which data says all. */
+/** The dialects of the known services whose differences are plain data. */
 function knownDialects (): Record<string, Dialect> {
   return Object.fromEntries(knownProviders.flatMap(({ dialect, differs }) => {
     if (differs === undefined) return []
