@@ -52,7 +52,7 @@ async function * relayed (
     }
     if (reader.isDone) return response.finish()
   }
-  throw new UpstreamError('bad_reply', 'yes', 'The provider\'s stream ended before it was complete.')
+  throw cutShort()
 }
 
 /** The events of a stream as they come. Throws UpstreamError. */
@@ -60,6 +60,41 @@ export async function * batchesOf (response: UpstreamResponse): AsyncGenerator<E
   const parser = new EventParser()
   for await (const chunk of response) yield parser.push(chunk)
   yield parser.end()
+}
+
+/** Translates the events of one answer. */
+export interface EventTranslator<Chunk> {
+  /** The chunks of an event; null for one without meaning. Throws UpstreamError for a failure. */
+  take (body: JsonObject, event: SseEvent): Chunk[] | null
+  /** Whether the last event has come. */
+  readonly isDone: boolean
+}
+
+/** Most bytes of pings between two events: an hour of them passes, a flood does not. */
+const maxPingBytes = 256 * 1024
+
+/** The chunks of a response. Throws UpstreamError if it fails, is malformed or cut, or is only pings. */
+export async function * translateNamedEvents<Chunk> (
+  response: UpstreamResponse, translator: EventTranslator<Chunk>
+): AsyncGenerator<Chunk, void, undefined> {
+  let pingBytes = 0
+  for await (const { events, piece } of batchesOf(response)) {
+    let isPing = true
+    for (const event of events) {
+      const chunks = translator.take(parseEvent(event), event)
+      if (chunks === null) continue
+      isPing = false
+      yield * chunks
+      if (translator.isDone) return response.finish()
+    }
+    pingBytes = isPing ? pingBytes + piece.length : 0
+    if (pingBytes > maxPingBytes) throw new UpstreamError('bad_reply', 'yes', 'The provider sent nothing but pings.')
+  }
+  throw cutShort()
+}
+
+function cutShort (): UpstreamError {
+  return new UpstreamError('bad_reply', 'yes', 'The provider\'s stream ended before it was complete.')
 }
 
 /** What some events have up to the end of the answer, and why nothing after that can be read. */
@@ -91,7 +126,7 @@ function readBatch ({ events, piece }: EventBatch, reader: EventReader): ReadBat
 }
 
 /** The body of an event. Throws UpstreamError. */
-export function parseEvent ({ data }: SseEvent): JsonObject {
+function parseEvent ({ data }: SseEvent): JsonObject {
   try {
     const value = parseBounded(data)
     if (isObject(value)) return value

@@ -1,9 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import type { Deployment, Permit } from '../models/deployments/deployments.ts'
 import type { ActiveMember, ActiveSet } from '../shared/timers.ts'
+import { isMissingModel } from '../providers/refusals.ts'
 import { GatewayError, UpstreamError } from '../shared/errors.ts'
 import type { Candidate } from './candidates.ts'
-import { blameOf, isAnyKeys, isMissingModel } from './classify-failure.ts'
+import { blameOf, isAnyKeys } from './classify-failure.ts'
 import { afterWork, recordCall, recordCallFailure, type RequestRecord } from './request-record.ts'
 
 /** A successful call of a candidate: its complete response, or the beginning of a stream. */

@@ -1,4 +1,5 @@
 import type { Deployment } from '../models/deployments/deployments.ts'
+import { isMissingModel, isServedElsewhere } from '../providers/refusals.ts'
 import { GatewayError, UpstreamError, type UpstreamErrorKind } from '../shared/errors.ts'
 
 /**
@@ -38,14 +39,6 @@ export function isUntranslatable ({ kind, sent }: UpstreamError): boolean {
   return kind === 'bad_request' && sent === 'no'
 }
 
-/**
- * Whether the provider serves such a request of the model in its Responses API alone, like OpenAI tools with
- * reasoning since gpt-5.4: "Please use /v1/responses instead." Source: openai/openai-openapi#541.
- */
-function isServedElsewhere ({ kind, message }: UpstreamError): boolean {
-  return kind === 'bad_request' && /\bv1\/responses\b/.test(message) && /\buse\b|only supported/i.test(message)
-}
-
 /** Whether the provider may have worked on the request and may charge for it. */
 export function isUnsure ({ sent, details: { status } }: UpstreamError): boolean {
   return sent === 'maybe' || (sent === 'yes' && (status === undefined || status < 300))
@@ -62,16 +55,6 @@ export function blameOf (error: UpstreamError): 'works' | 'fails' | 'nothing' {
 /** Whether the prompt cannot be the reason: the connection failed before the request was sent. */
 export function isAnyKeys ({ kind, sent }: UpstreamError): boolean {
   return sent === 'no' && (kind === 'network' || kind === 'timeout')
-}
-
-/** Whether the provider lacks the model, rather than something else that the request names. */
-export function isMissingModel ({ kind, message, details: { code } }: UpstreamError): boolean {
-  return kind === 'not_found' && (code === 'model_not_found' || isAboutModel(message))
-}
-
-/** Whether a message contains the word outside quoted names, which the client may choose. */
-function isAboutModel (message: string): boolean {
-  return /(?<![\w-])models?(?![\w.-])/i.test(message.replace(/(["'`])[^"'`]{0,200}\1/g, '')) && !/\bfiles?\b/i.test(message)
 }
 
 /** Whether the whole provider failed, rather than one of its models or the request. */

@@ -1,6 +1,7 @@
 import type { CreatedMessage, CreateMessageRequest, MessageBlock } from '../../../schemas/anthropic/messages.ts'
 import type { ChatCompletion, ChatCompletionMessage } from '../../../schemas/openai/chat-completions.ts'
 import { toolInput } from '../../providers/anthropic/convert-to-messages.ts'
+import { isCopiedReasoning } from '../../providers/copied-reasoning.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { endingOf, messageOf, stopIn, usageOfMessage } from './message-head.ts'
 import { Thoughts } from './thoughts.ts'
@@ -47,8 +48,11 @@ function blocksOf (message: ChatCompletionMessage, isShown: boolean): MessageBlo
   ]
 }
 
-/** What a provider wants back with a tool call; null if there is nothing. */
+/**
+ * What a provider wants back with a tool call; null if there is nothing, or only a copy of what the message
+ * has in its `reasoning_details`.
+ */
 export function extraOf (call: object): JsonObject | null {
   const extra: unknown = Reflect.get(call, 'extra_content')
-  return isObject(extra) ? extra : null
+  return isObject(extra) && !isCopiedReasoning(extra) ? extra : null
 }

@@ -3,9 +3,9 @@ import type { ResponseRequest } from '../../../schemas/openai/responses.ts'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import type { ProviderCalls } from '../../chat/client-api.ts'
 import type { ChatResponse, ChatCall, ChatProvider, NativeResponse } from '../../providers/provider.ts'
+import { lacksEndpointMs, lacksResponses } from '../../providers/refusals.ts'
 import { isPolicy, type Candidate } from '../../requests/candidates.ts'
-import { isMissingModel } from '../../requests/classify-failure.ts'
-import { UpstreamError, type GatewayError } from '../../shared/errors.ts'
+import type { GatewayError } from '../../shared/errors.ts'
 import type { JsonText } from '../../shared/json.ts'
 import { narrowPlan } from '../narrow-plan.ts'
 import { readableBy } from './carried-reasoning.ts'
@@ -25,15 +25,12 @@ interface NativeRequest {
 
 export type ProvidersWithoutApi = ReturnType<typeof createProvidersWithoutApi>
 
-/** For how long a server that lacks the API is not asked for it again. */
-const lacksApiMs = 10 * 60_000
-
 /** Remembers for ten minutes which servers lack the API, so that one odd answer has no lasting effect. */
 export function createProvidersWithoutApi (clock: () => number) {
   const until = new WeakMap<ChatProvider, number>()
   return {
     has: (provider: ChatProvider): boolean => (until.get(provider) ?? 0) > clock(),
-    add (provider: ChatProvider): void { until.set(provider, clock() + lacksApiMs) }
+    add (provider: ChatProvider): void { until.set(provider, clock() + lacksEndpointMs) }
   }
 }
 
@@ -104,7 +101,7 @@ export function nativeResponses (
       return reporting(response, [...new Set(leftOut.map(({ name }) => `tools[${name}]`))])
     } catch (error) {
       const isOnlyHere = provider.responsesOnly?.test(call.model) === true
-      if (need !== null || isOnlyHere || !lacksEndpoint(error)) throw error
+      if (need !== null || isOnlyHere || !lacksResponses(error)) throw error
       const response = await callForChat(provider, call)
       withoutApi.add(provider)
       return response
@@ -148,13 +145,4 @@ function reporting<Response extends NativeResponse | ChatResponse> (
 
 function isSameList (items: readonly ResponseInputItem[], input: readonly ResponseInputItem[]): boolean {
   return items.length === input.length && items.every((item, at) => item === input[at])
-}
-
-/** Whether a server has no such endpoint, or the operator's key may not use it. */
-function lacksEndpoint (error: unknown): boolean {
-  if (!(error instanceof UpstreamError) || isMissingModel(error)) return false
-  const { message, details: { status } } = error
-  // OpenAI's restricted keys name endpoints: "Missing scopes: api.responses.write."
-  if (status === 401 || status === 403) return message.includes('Missing scopes:') && message.includes('api.responses.')
-  return status === 404 || status === 405
 }

@@ -4,7 +4,7 @@ import type {
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import { fileBlock, imageBlock } from './media.ts'
 import { safeId } from './native-body.ts'
-import { invalid, unsupportedFeature } from './refuse.ts'
+import { invalid, unsupportedFeature } from '../refuse.ts'
 import { fromReasoningDetails, fromExtraContent } from './thinking-signature.ts'
 import type { Block, AnthropicCacheControl, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock, Turn } from './wire.ts'
 

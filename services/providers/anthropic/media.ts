@@ -1,5 +1,5 @@
 import type { FilePart, ImagePart } from '../../../schemas/openai/chat-messages.ts'
-import { invalid, unsupportedFeature } from './refuse.ts'
+import { invalid, unsupportedFeature } from '../refuse.ts'
 import type { DocumentBlock, ImageBlock, ImageType } from './wire.ts'
 import { ownMember } from '../../shared/json.ts'
 

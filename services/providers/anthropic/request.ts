@@ -4,8 +4,9 @@ import type { ChatCall, UnmetParameters } from '../provider.ts'
 import { schemaInstruction } from '../schema-instruction.ts'
 import { unmetBy } from '../unmet.ts'
 import { cacheControlIn, convertToMessages } from './convert-to-messages.ts'
-import { droppedFields, refuseUnsupportedFields } from './fields.ts'
-import { invalid } from './refuse.ts'
+import { refuseUnsupportedFields, translatedFields } from './fields.ts'
+import { droppedFields } from '../dropped-fields.ts'
+import { invalid } from '../refuse.ts'
 import { adaptSchema } from './schema.ts'
 import { isThinking, readThinking } from './thinking.ts'
 import { isForced, readTools } from './tools.ts'
@@ -43,7 +44,7 @@ export function toMessagesRequest (call: Translated): Translation {
     ...serviceTierOf(request),
     ...(control === null ? {} : { cache_control: control })
   }
-  return { body, dropped: [...droppedFields(request), ...dropped] }
+  return { body, dropped: [...droppedFields(request, translatedFields), ...dropped] }
 }
 
 /** The parameters of a request that are dropped, and those for which it is refused. */

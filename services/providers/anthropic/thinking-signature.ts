@@ -1,15 +1,8 @@
 import { isObject, isText, type JsonObject } from '../../shared/json.ts'
-import { sealJson, unsealJson } from '../../shared/sealed-json.ts'
+import { copiedReasoning, copyReasoning } from '../copied-reasoning.ts'
 import type { ThinkingBlock } from './wire.ts'
 
-// Thinking blocks must be sent back, with their signatures, along with the tool results that follow them, and
-// OpenAI's format has no field for them. They are sent twice: in the message as `reasoning_details`, in
-// OpenRouter's form, for clients that return messages unchanged; and in the tool call as
-// `extra_content.google.thought_signature`, the one extension that clients that rebuild messages are known to
-// keep (@ai-sdk/openai-compatible 3.0.92).
-
 const format = 'anthropic-claude-v1'
-const mark = 'claude.'
 /** How the signature of a thinking block begins that holds the thoughts of another model. */
 export const sealMark = 'tollgate.'
 
@@ -41,16 +34,12 @@ export function fromReasoningDetails (details: unknown): ThinkingBlock[] {
 /** The `extra_content` of a tool call that follows these blocks; null when none is signed. */
 export function toExtraContent (blocks: readonly ThinkingBlock[]): JsonObject | null {
   const signed = blocks.filter(isSigned)
-  if (signed.length === 0) return null
-  return { google: { thought_signature: sealJson(mark, signed) } }
+  return signed.length === 0 ? null : copyReasoning('claude', signed)
 }
 
 /** The blocks in the `extra_content` of a tool call; none if it has none or is another provider's. */
 export function fromExtraContent (extra: unknown): ThinkingBlock[] {
-  const google = isObject(extra) ? extra.google : undefined
-  const text = isObject(google) ? google.thought_signature : undefined
-  const blocks = isText(text) ? unsealJson(mark, text) : null
-  return Array.isArray(blocks) ? blocks.flatMap(readBlock) : []
+  return copiedReasoning('claude', extra).flatMap(readBlock)
 }
 
 function readBlock (block: unknown): ThinkingBlock[] {

@@ -2,7 +2,7 @@ import type { ChatCompletionRequest } from '../../../schemas/openai/chat-complet
 import type { FunctionTool } from '../../../schemas/openai/chat-tools.ts'
 import { isObject } from '../../shared/json.ts'
 import { cacheControlIn } from './convert-to-messages.ts'
-import { unsupportedFeature } from './refuse.ts'
+import { unsupportedFeature } from '../refuse.ts'
 import { adaptSchema } from './schema.ts'
 import type { AnthropicTraits } from './model-traits.ts'
 import type { AnthropicTool, AnthropicToolChoice, Turn } from './wire.ts'

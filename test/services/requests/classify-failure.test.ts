@@ -1,5 +1,6 @@
 import t from 'tap'
-import { blameOf, isMissingModel, isUnsure, meaningOf, mostTelling } from '../../../services/requests/classify-failure.ts'
+import { isMissingModel } from '../../../services/providers/refusals.ts'
+import { blameOf, isUnsure, meaningOf, mostTelling } from '../../../services/requests/classify-failure.ts'
 import { UpstreamError } from '../../../services/shared/errors.ts'
 import { failure } from './helper.ts'
 
