@@ -28,7 +28,8 @@ export const completionsApi: ClientApi<CompletionRequest> = {
   native: form,
   call ({ provider }, call) {
     // A policy chooses among chat models, which OpenAI's legacy endpoint does not serve.
-    if (provider.complete === undefined || isPolicy(call.body.model)) return completeByChat(provider, call)
+    const isChat = isPolicy(call.body.model) || provider.completedByChat?.test(call.model) === true
+    if (provider.complete === undefined || isChat) return completeByChat(provider, call)
     return provider.complete(call)
   }
 }

@@ -116,8 +116,12 @@ export interface ChatApi {
    * finishes a whole answer and charges for it.
    */
   stopsOnDisconnect?: boolean
-  /** The upstream's names of models that it serves through `responses` alone. */
+  /** The upstream's names of models that only `responses` reaches. */
   responsesOnly?: RegExp | undefined
+  /** The upstream's names of models whose legacy completions are chats, though it has that endpoint. */
+  completedByChat?: RegExp | undefined
+  /** The upstream's names of models that take `prompt_cache_breakpoint` in the parts of a prompt. */
+  cacheBreakpoints?: RegExp | undefined
   /** Responses as they came; absent where the upstream has no such endpoint. */
   responses?: (call: ResponsesCall) => Promise<NativeResponse>
   /** The tokens of a prompt in the form of that endpoint. */

@@ -5,7 +5,7 @@ import type { Script, Upstream, UpstreamRequest } from './upstream.ts'
 // A local server that speaks OpenAI's Responses API as openai@7.55.0 types it, beside chat completions, and
 // answers by script.
 
-type Item = Record<string, unknown> & { type: string }
+export type Item = Record<string, unknown> & { type: string }
 
 export interface Said {
   output?: Item[]

@@ -7,3 +7,9 @@ export const responsesOnlyModels = {
   openai: /^((gpt-[\d.]+|o\d)-(pro|codex(?!-spark))|codex-|computer-use|o\d(-mini)?-deep-research)/,
   xai: /multi-agent/
 } as const satisfies Readonly<Record<string, RegExp>>
+
+/** Those of them that work only with tools that the provider runs, which chat has no words for. */
+export const hostedToolsModels = {
+  openai: /^(computer-use|o\d(-mini)?-deep-research)/,
+  xai: responsesOnlyModels.xai
+} as const satisfies Readonly<Record<string, RegExp>>

@@ -1,5 +1,5 @@
 import { knownProviders } from '../../../schemas/config/known-providers.ts'
-import { responsesOnlyModels } from '../../config/catalogue/responses-only.ts'
+import { hostedToolsModels, responsesOnlyModels } from '../../config/catalogue/responses-only.ts'
 import { imageDialects, type ImageDialect } from './image-dialects.ts'
 import { createGeminiImages } from '../gemini/images.ts'
 import { createVeoVideos } from '../gemini/veo.ts'
@@ -49,8 +49,14 @@ export interface Dialect {
   completions: boolean
   /** Whether it has the Responses API, and limits the output and the calls of its tools there as asked. */
   responses: boolean
-  /** The models that it serves there alone; null: none. */
+  /** The models that it serves there alone; null: none. Chats with them are translated. */
   responsesOnly: RegExp | null
+  /** Those that work only with tools that the provider runs, so that no chat reaches them; null: none. */
+  needsHostedTools: RegExp | null
+  /** The format of encrypted reasoning, which the same format alone can read; OpenRouter's names. */
+  reasoningFormat: string
+  /** The models that take marks of cached prefixes; null: none. */
+  cacheBreakpoints: RegExp | null
   /** Prefix to remove from the names in the list of models. */
   modelPrefix: string
   images: ImageDialect
@@ -81,6 +87,9 @@ const base: Dialect = {
   completions: true,
   responses: false,
   responsesOnly: null,
+  needsHostedTools: null,
+  reasoningFormat: 'openai-responses-v1',
+  cacheBreakpoints: null,
   modelPrefix: '',
   images: imageDialects.compatible,
   videos: null
@@ -105,6 +114,8 @@ const openai: Dialect = {
   limitFields: ['max_completion_tokens'],
   responses: true,
   responsesOnly: responsesOnlyModels.openai,
+  needsHostedTools: hostedToolsModels.openai,
+  cacheBreakpoints: /^gpt-(5\.[6-9]|[6-9]|[12]\d)/,
   takesZeroLimit: true,
   images: imageDialects.openai,
   rules: requestRules.openai
@@ -135,7 +146,14 @@ export const dialects: Readonly<Record<string, Dialect>> = {
   compatible,
   openai,
   // Source: @ai-sdk/azure 4.0.85. Models are named by the customer's deployments.
-  azure: { ...openai, auth: { header: 'api-key', prefix: '' }, query: { 'api-version': 'v1' } },
+  // Its documentation names no marks of cached prefixes.
+  azure: {
+    ...openai,
+    auth: { header: 'api-key', prefix: '' },
+    query: { 'api-version': 'v1' },
+    reasoningFormat: 'azure-openai-responses-v1',
+    cacheBreakpoints: null
+  },
   // Source: openrouter.ai/docs, errors and usage accounting; @openrouter/sdk 1.3.19, ResponsesRequest.
   openrouter: {
     ...base,
@@ -144,6 +162,8 @@ export const dialects: Readonly<Record<string, Dialect>> = {
     finishReasons: { error: 'error' },
     cost: openRouterCost,
     searches: { path: ['usage', 'server_tool_use_details', 'web_search_requests'], models: /^/ },
+    // It takes the marks out for other models: openrouter.ai/docs, GPT-5.6 migration.
+    cacheBreakpoints: /^openai\/gpt-(5\.[6-9]|[6-9]|[12]\d)/,
     images: imageDialects.openrouter,
     videos: createOpenRouterVideos
   },
@@ -190,6 +210,8 @@ export const dialects: Readonly<Record<string, Dialect>> = {
     limitFields: ['max_completion_tokens'],
     responses: true,
     responsesOnly: responsesOnlyModels.xai,
+    needsHostedTools: hostedToolsModels.xai,
+    reasoningFormat: 'xai-responses-v1',
     prompt: promptRules.schemas,
     rules: requestRules.xai,
     reasoningApart: true,

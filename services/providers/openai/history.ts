@@ -1,4 +1,4 @@
-import type { ChatMessage } from '../../../schemas/openai/chat-messages.ts'
+import type { AssistantMessage, ChatMessage } from '../../../schemas/openai/chat-messages.ts'
 import { isObject, isText } from '../../shared/json.ts'
 import type { HistoryRules } from './request-rules.ts'
 
@@ -30,7 +30,10 @@ function messageFor (
     if (isAssistant && thoughtMembers.includes(name)) return name === rules.thoughts
     return name === 'role' || name === 'content' || allowed === undefined || allowed.includes(name)
   })
-  const past = thoughts === null || rules.thoughts === null ? {} : { [rules.thoughts]: thoughts }
+  const past = {
+    ...(thoughts === null || rules.thoughts === null ? {} : { [rules.thoughts]: thoughts }),
+    ...(isAssistant ? callsFor(message, rules) : {})
+  }
   const isSame = Object.entries(past).every(([name, value]) => Reflect.get(message, name) === value)
   if (isSame && kept.length === Object.keys(message).length) return message
   if ('name' in message && allowed?.includes('name') === false) dropped.push('messages[].name')
@@ -38,6 +41,13 @@ function messageFor (
   const isRefusal = isAssistant && allowed !== undefined &&
     isText(message.refusal) && !isText(message.content)
   return { ...Object.fromEntries(kept), ...(isRefusal ? { content: message.refusal } : {}), ...past }
+}
+
+/** The tool calls, if they have members that are refused. */
+function callsFor ({ tool_calls: calls = [] }: AssistantMessage, { calls: allowed }: HistoryRules): object {
+  const isKept = ([name]: [string, unknown]): boolean => allowed?.includes(name) !== false
+  if (calls.every(call => Object.entries(call).every(isKept))) return {}
+  return { tool_calls: calls.map(call => Object.fromEntries(Object.entries(call).filter(isKept))) }
 }
 
 function hasCalls (message: ChatMessage): boolean {

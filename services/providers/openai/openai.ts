@@ -15,7 +15,10 @@ import { createOpenAIImages } from './images.ts'
 import { readModelList } from './model-list.ts'
 import { OutputGuard } from './output-guard.ts'
 import { createResponsesApi } from './responses/responses-api.ts'
-import { unmetParameters } from './request.ts'
+import { createResponseSender } from './responses/send-request.ts'
+import { createChatByResponses } from './responses-bridge/chat-by-responses.ts'
+import { createChatByEither } from './responses-bridge/choose-api.ts'
+import { unmetByEither } from './responses-bridge/unmet-parameters.ts'
 import { createSender, type TextCall } from './send-request.ts'
 import type { StreamGuard } from './stream-editor.ts'
 import type { ProviderConfig } from '../../config/catalogue/types.ts'
@@ -91,20 +94,32 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
     return isStream ? { kind: 'chunks', chunks: asChunks<Chunk>(whole.body), report } : whole
   }
 
+  const byChat: ChatApi['chat'] = call => post('/chat/completions', call)
+  /** What the Responses API adds, and what is not served without it. */
+  function responsesParts (): Partial<ChatApi> {
+    if (!dialect.responses) return { responsesOnly: dialect.responsesOnly ?? undefined }
+    const send = createResponseSender({
+      connection,
+      headers: postHeaders,
+      dialect,
+      secret: apiKey,
+      onLimitRefused: (model, refusal) => learnLimits(model, limitsInRefusal(refusal))
+    })
+    const byResponses = createChatByResponses({ send, dialect, secret: apiKey })
+    return {
+      chat: createChatByEither({ dialect, byChat, byResponses }),
+      responsesOnly: dialect.needsHostedTools ?? undefined,
+      completedByChat: dialect.responsesOnly ?? undefined,
+      responses: createResponsesApi(send, dialect, apiKey)
+    }
+  }
+
   return {
-    chat: call => post('/chat/completions', call),
+    chat: byChat,
     stopsOnDisconnect: dialect.stopsOnDisconnect,
-    responsesOnly: dialect.responsesOnly ?? undefined,
-    responses: dialect.responses
-      ? createResponsesApi({
-        connection,
-        headers: postHeaders,
-        dialect,
-        secret: apiKey,
-        onLimitRefused: (model, refusal) => learnLimits(model, limitsInRefusal(refusal))
-      })
-      : undefined,
-    unmet: (request, model) => unmetParameters(request, model, dialect),
+    cacheBreakpoints: dialect.cacheBreakpoints ?? undefined,
+    ...responsesParts(),
+    unmet: (request, model) => unmetByEither(request, model, dialect),
     limitsOf,
     kindOf: model => kinds.get(model),
     complete: dialect.completions ? call => post('/completions', call) : undefined,

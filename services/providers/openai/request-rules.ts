@@ -36,6 +36,13 @@ export interface ModelRules {
   efforts?: RequestRules['efforts']
   /** Members for a request that forces a tool call, with which these models cannot think. */
   forced?: Readonly<Record<string, unknown>>
+  /**
+   * The efforts with which chat takes functions, null for none given; with others, its Responses API alone
+   * does. Absent: any.
+   */
+  functionEfforts?: readonly (string | null)[]
+  /** Whether the model knows phases of its messages. */
+  phases?: boolean
 }
 
 /** What it accepts in messages that a client sends back. */
@@ -44,6 +51,8 @@ export interface HistoryRules {
   members?: Readonly<Record<string, readonly string[]>>
   /** The field of past thoughts; null: they are removed. */
   thoughts: 'reasoning' | 'reasoning_content' | null
+  /** The members of tool calls; others are removed. Absent: any. */
+  calls?: readonly string[]
   /** Models that require the thoughts behind tool calls, and what stands for thoughts that are lost. */
   required?: { models: RegExp, standIn: string, everyTurn: boolean }
 }
@@ -82,19 +91,22 @@ const withoutEffort: ModelRules['drop'] = ['reasoning_effort']
 
 const sampling = ['temperature', 'top_p', 'logprobs', 'top_logprobs', 'stop']
 const penalties = ['presence_penalty', 'frequency_penalty']
-/** Reasoning models of OpenAI; only 5.1 to 5.9 can do without reasoning. */
+const reasoning: ModelRules = {
+  models: /^/, drop: [...penalties, 'logit_bias', ...sampling], roles: { system: 'developer' }
+}
+/** With an effort of none, they do not reason. */
+const adjustable: ModelRules = { ...reasoning, drop: [...penalties, 'logit_bias'], dropWhileReasoning: sampling }
+/**
+ * Reasoning models of OpenAI; only 5.1 to 5.9 can do without reasoning. From 5.6 on, they reason unless the
+ * request says otherwise. Functions: openai/openai-openapi#541, LibreChat#14355. Phases: openai@7.59.0
+ * resources/responses, `EasyInputMessage`.
+ */
 const openaiModels: readonly ModelRules[] = [
-  {
-    models: /^gpt-5\.\d/,
-    drop: [...penalties, 'logit_bias'],
-    dropWhileReasoning: sampling,
-    roles: { system: 'developer' }
-  },
-  {
-    models: /^(o\d|gpt-5(?!-chat)|gpt-([6-9]|\d\d))/,
-    drop: [...penalties, 'logit_bias', ...sampling],
-    roles: { system: 'developer' }
-  },
+  { ...adjustable, models: /^gpt-5\.[45]/, functionEfforts: ['none', null], phases: true },
+  { ...adjustable, models: /^gpt-5\.[6-9]/, functionEfforts: ['none'], phases: true },
+  { ...adjustable, models: /^gpt-5\.\d/ },
+  { ...reasoning, models: /^gpt-([6-9]|[12]\d)/, functionEfforts: ['none'], phases: true },
+  { ...reasoning, models: /^(o\d|gpt-5(?!-chat))/ },
   { models: /^(gpt-[34]|chatgpt-)/, drop: ['reasoning_effort', 'verbosity'] }
 ]
 
@@ -153,6 +165,7 @@ export const requestRules = {
       '@ai-sdk/openai@4.0.118 src/openai-model-catalog.ts, src/chat/openai-chat-language-model.ts',
       'openai@7.57.0 resources/chat/completions/completions.d.ts'
     ],
+    history: { thoughts: null, calls: ['id', 'type', 'function', 'custom'] },
     conversation: promptCacheKey,
     models: openaiModels
   },

@@ -111,7 +111,8 @@ function fieldEdits (
   return dropped
 }
 
-function rowOf ({ models }: RequestRules, model: string): ModelRules {
+/** The rules of a model. */
+export function rowOf ({ models }: RequestRules, model: string): ModelRules {
   return models.find(row => row.models.test(model)) ?? anyModel
 }
 

@@ -32,13 +32,13 @@ export function recordResponse (report: StreamReport, body: JsonObject, options:
 export async function relayResponse (
   response: UpstreamResponse, report: StreamReport, options: ReadOptions
 ): Promise<EventStream> {
-  return await relayNamedEvents(response, createReader(report, options))
+  return await relayNamedEvents(response, createResponseReader(report, options))
 }
 
 const beginnings: ReadonlySet<unknown> = new Set(['response.created', 'response.queued', 'response.in_progress'])
 
-/** Source: openai@7.55.0, ResponseStreamEvent. */
-function createReader (report: StreamReport, options: ReadOptions): EventReader {
+/** Reads the events of a response into its report. Source: openai@7.55.0, ResponseStreamEvent. */
+export function createResponseReader (report: StreamReport, options: ReadOptions): EventReader {
   const { secret, countsSearches } = options
   let hasBegun = false
   let isDone = false

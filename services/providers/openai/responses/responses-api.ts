@@ -1,56 +1,14 @@
-import type { UpstreamError } from '../../../shared/errors.ts'
 import { isEventStream, notAStream, objectOf, parseResponse, readText } from '../../upstream/read-response.ts'
-import { awaitedBy, type Connection, type UpstreamResponse } from '../../upstream/response.ts'
-import { readUpstreamError } from '../../error-body.ts'
-import type { ChatApi, NativeResponse, ResponsesCall } from '../../provider.ts'
+import type { ChatApi, NativeResponse } from '../../provider.ts'
 import { createReport } from '../../report.ts'
-import { isAboutLength, isOwnLimit } from '../../server-limits.ts'
 import type { Dialect } from '../dialects.ts'
-import { responseBody } from './body.ts'
 import { recordResponse, relayResponse } from './read-response.ts'
+import type { SendResponseRequest } from './send-request.ts'
 
-interface Responder {
-  connection: Connection
-  headers: Record<string, string>
-  dialect: Dialect
-  /** Masked in errors. */
-  secret: string | null
-  /** Receives the refusal of a limit that the gateway has set, once the server has answered without it. */
-  onLimitRefused: (model: string, refusal: UpstreamError) => void
-}
-
-/** OpenAI's Responses API, whole or streamed. Source: openai@7.55.0, resources/responses. */
+/** OpenAI's Responses API, whole or streamed, as it comes. `secret` is masked in errors. */
 export function createResponsesApi (
-  { connection, headers, dialect, secret, onLimitRefused }: Responder
+  send: SendResponseRequest, dialect: Dialect, secret: string | null
 ): NonNullable<ChatApi['responses']> {
-  /** Models that have refused to encrypt their reasoning, because they have none. */
-  const withoutReasoning = new Set<string>()
-
-  /** Sends a request; again without what the gateway adds and the server refuses: reasoning, a limit. */
-  async function send (
-    call: ResponsesCall, reasons = !withoutReasoning.has(call.model)
-  ): Promise<{ upstream: UpstreamResponse, dropped: string[] }> {
-    const { bytes, dropped, addsReasoning } = responseBody(call, dialect, reasons)
-    const { body: request, signal } = call
-    const response = await connection.send({
-      method: 'POST', path: '/responses', headers, body: bytes, signal, awaits: awaitedBy(request)
-    })
-    if (response.status === 200) return { upstream: response, dropped }
-    const refusal = await readUpstreamError(response, secret)
-    // Here the model's own limit is sent too.
-    const outputLimit = call.outputLimit ?? call.maxOutput ?? null
-    if (isOwnLimit({ ...call, outputLimit }) && isAboutLength(refusal)) {
-      const sent = await send({ ...call, outputLimit: null, maxOutput: null }, reasons)
-      onLimitRefused(call.model, refusal)
-      return sent
-    }
-    if (!addsReasoning || !isAboutReasoning(refusal)) throw refusal
-    const sent = await send(call, false)
-    // Recorded only after the retry succeeded: the refusal may have been about an item that the client sent.
-    withoutReasoning.add(call.model)
-    return sent
-  }
-
   return async (call): Promise<NativeResponse> => {
     const { upstream, dropped } = await send(call)
     const report = createReport(dropped)
@@ -64,9 +22,4 @@ export function createResponsesApi (
     if (call.body.stream === true) throw notAStream()
     return { kind: 'json', body, text, report, native: true }
   }
-}
-
-/** OpenAI says "Encrypted content is not supported with this model." */
-function isAboutReasoning ({ message, details: { status } }: UpstreamError): boolean {
-  return status === 400 && /encrypted[_ ]content/i.test(message) && /not support|unsupported|not (allowed|permitted)|invalid/i.test(message)
 }

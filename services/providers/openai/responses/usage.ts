@@ -1,30 +1,35 @@
 import { isObject, isText, type JsonObject } from '../../../shared/json.ts'
 import type { StreamReport, Usage } from '../../report.ts'
-import { readUsage, tokenCount, valueAt } from '../../usage.ts'
+import { countsIn, openaiUsage, tokenCount, valueAt } from '../../usage.ts'
 import type { Dialect } from '../dialects.ts'
 
 /**
- * The usage of a response, with its reported cost if any; null: none that can be charged. Input includes
- * cached tokens, output includes reasoning. Source: openai@7.55.0, ResponseUsage.
+ * The usage of a response in the form of chat; null: none that can be charged. Input includes cached tokens,
+ * output includes reasoning. Source: openai@7.55.0, ResponseUsage.
  */
-export function readResponseUsage ({ usage }: JsonObject, { cost }: Pick<Dialect, 'cost'>): Usage | null {
+export function chatUsage ({ usage }: JsonObject): JsonObject | null {
   if (!isObject(usage)) return null
   const input = isObject(usage.input_tokens_details) ? usage.input_tokens_details : {}
   const output = isObject(usage.output_tokens_details) ? usage.output_tokens_details : {}
   const [prompt, cached] = [tokenCount(usage.input_tokens), tokenCount(input.cached_tokens)]
   // xAI may count cached tokens apart: @ai-sdk/xai 3.0.138, convert-xai-responses-usage.ts.
   const isApart = prompt !== undefined && cached !== undefined && cached > prompt
-  const counted = readUsage({
-    usage: {
-      prompt_tokens: isApart ? prompt + cached : usage.input_tokens,
-      completion_tokens: usage.output_tokens,
-      total_tokens: isApart ? undefined : usage.total_tokens,
-      prompt_tokens_details: input,
-      completion_tokens_details: output
-    }
+  return openaiUsage({
+    prompt_tokens: isApart ? prompt + cached : usage.input_tokens,
+    completion_tokens: usage.output_tokens,
+    total_tokens: isApart ? undefined : usage.total_tokens,
+    prompt_tokens_details: input,
+    completion_tokens_details: output
   })
-  const costNano = cost === null ? null : cost(usage)
-  if (counted !== null && costNano !== null) counted.costNano = costNano
+}
+
+/** The usage of a response, with its reported cost if any; null: none that can be charged. */
+export function readResponseUsage (response: JsonObject, { cost }: Pick<Dialect, 'cost'>): Usage | null {
+  const usage = chatUsage(response)
+  if (usage === null) return null
+  const counted = countsIn(usage)
+  const costNano = cost === null || !isObject(response.usage) ? null : cost(response.usage)
+  if (costNano !== null) counted.costNano = costNano
   return counted
 }
 

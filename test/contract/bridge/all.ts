@@ -1,0 +1,3 @@
+import { runTogether } from '../../setup/together.ts'
+
+runTogether(import.meta.dirname)
