@@ -1,17 +1,22 @@
 import type { MessageBlockParam, ToolResultBlockParam, ToolResultContent } from '../../../schemas/anthropic/message-blocks.ts'
 import type { CreateMessageRequest, MessageParam } from '../../../schemas/anthropic/messages.ts'
-import type { ChatMessage, FunctionToolCall } from '../../../schemas/openai/chat-messages.ts'
+import type { ChatMessage, FunctionToolCall, TextPart } from '../../../schemas/openai/chat-messages.ts'
 import { toReasoningDetail } from '../../providers/anthropic/thinking-signature.ts'
 import type { JsonObject } from '../../shared/json.ts'
 import { documentParts, imagePart, searchResultText, textPart, type PromptPart } from './document-text.ts'
 import { isSealed, unsealThinking } from './sealed-thinking.ts'
 
-/** The messages of a prompt in OpenAI's form. Throws GatewayError 400 for files. */
-export function convertToChat ({ messages, system }: Pick<CreateMessageRequest, 'messages' | 'system'>): ChatMessage[] {
-  const chat = new ChatMessages()
+type Prompt = Pick<CreateMessageRequest, 'messages' | 'system'>
+
+/**
+ * The messages of a prompt in OpenAI's form; with `marks`, the marks of cached prefixes on instructions,
+ * inputs and results of tools become OpenAI's, else they are left out. Throws GatewayError 400 for files.
+ */
+export function convertToChat ({ messages, system }: Prompt, marks: CacheMarks = 'left out'): ChatMessage[] {
+  const chat = new ChatMessages(marks === 'kept' ? withMark : parts => parts)
   const start = messages.findIndex(({ role }) => role !== 'system')
   const first = messages.slice(0, start === -1 ? messages.length : start)
-  chat.addSystem([...textsIn(system), ...first.flatMap(({ content }) => textsIn(content))])
+  chat.addSystem([system, ...first.map(({ content }) => content)])
   const lastUser = messages.findLastIndex(({ role }) => role === 'user')
   messages.slice(first.length).forEach((message, index) => {
     const at = first.length + index
@@ -19,29 +24,55 @@ export function convertToChat ({ messages, system }: Pick<CreateMessageRequest, 
     if (message.role === 'user') return chat.addUser(message.content ?? [], `messages[${at}].content`)
     const isCleared = message.clear_at === 'next_user_message' && at < lastUser
     // Many templates take system messages only at the beginning.
-    if (!isCleared) chat.addParts(textsIn(message.content).map(text => textPart(`<system>\n${text}\n</system>`)))
+    if (!isCleared) chat.addInstruction(message.content)
   })
   return chat.end()
 }
 
-function textsIn (content: MessageParam['content'] | CreateMessageRequest['system']): string[] {
-  if (content === undefined) return []
-  if (typeof content === 'string') return content === '' ? [] : [content]
-  return content.flatMap(block => block.type === 'text' && block.text !== '' ? [block.text] : [])
+export type CacheMarks = 'kept' | 'left out'
+
+/** The parts of a block, the last one with the block's mark if it has one. */
+type MarkParts = <Part extends PromptPart>(parts: readonly Part[], block: object) => readonly Part[]
+
+const withMark: MarkParts = (parts, block) => {
+  const last = parts.at(-1)
+  if (last === undefined || Reflect.get(block, 'cache_control') == null) return parts
+  return [...parts.slice(0, -1), { ...last, prompt_cache_breakpoint: { mode: 'explicit' } }]
 }
+
+type Instruction = MessageParam['content'] | CreateMessageRequest['system']
 
 class ChatMessages {
   readonly #messages: ChatMessage[] = []
   /** The user's message that goes on: its parts are joined once, however many there are. */
   #said: PromptPart[] = []
+  readonly #mark: MarkParts
+
+  constructor (mark: MarkParts) {
+    this.#mark = mark
+  }
 
   end (): ChatMessage[] {
     this.#endSaid()
     return this.#messages
   }
 
-  addSystem (texts: readonly string[]): void {
-    if (texts.length > 0) this.#add({ role: 'system', content: texts.join('\n\n') })
+  addSystem (instructions: readonly Instruction[]): void {
+    const parts = instructions.flatMap(one => this.#textsIn(one))
+    if (parts.length > 0) this.#add({ role: 'system', content: contentOf(parts) })
+  }
+
+  /** One that does not stand at the beginning. */
+  addInstruction (instruction: Instruction): void {
+    this.addParts(this.#textsIn(instruction).map(part => ({ ...part, text: `<system>\n${part.text}\n</system>` })))
+  }
+
+  #textsIn (content: Instruction): TextPart[] {
+    if (content === undefined || content === '') return []
+    if (typeof content === 'string') return [textPart(content)]
+    return content.flatMap(block => {
+      return block.type === 'text' && block.text !== '' ? this.#mark([textPart(block.text)], block) : []
+    })
   }
 
   /** Parts of the user; what follows other parts of the user joins them. */
@@ -64,7 +95,7 @@ class ChatMessages {
     const parts: PromptPart[] = []
     content.forEach((block, at) => {
       if (block.type === 'tool_result') parts.push(...this.#addResult(block, `${param}[${at}]`))
-      else parts.push(...userParts(block, `${param}[${at}]`))
+      else parts.push(...this.#mark(userParts(block, `${param}[${at}]`), block))
     })
     this.addParts(parts)
   }
@@ -91,7 +122,8 @@ class ChatMessages {
   }
 
   /** Adds the text of a result, and returns its images and files, which such messages do not take. */
-  #addResult ({ tool_use_id: id, content = '', is_error: isError }: ToolResultBlockParam, param: string): PromptPart[] {
+  #addResult (result: ToolResultBlockParam, param: string): PromptPart[] {
+    const { tool_use_id: id, content = '', is_error: isError } = result
     const blocks = typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content
     const texts: string[] = []
     const media: PromptPart[] = []
@@ -101,8 +133,10 @@ class ChatMessages {
       else for (const part of userParts(block, `${param}.content[${at}]`)) part.type === 'text' ? texts.push(part.text) : media.push(part)
     })
     const text = texts.join('\n') || (media.length > 0 ? 'The result follows.' : '')
+    const marked = [result, ...blocks].findLast(block => Reflect.get(block, 'cache_control') != null) ?? result
+    const parts = this.#mark([textPart(isError === true ? `Error: ${text}` : text)], marked)
     // Results follow the calls at once, before anything that the user says.
-    this.#add({ role: 'tool', tool_call_id: id, content: isError === true ? `Error: ${text}` : text })
+    this.#add({ role: 'tool', tool_call_id: id, content: contentOf(parts) })
     return media.length === 0 ? [] : [textPart(`From the result of the tool call ${id}:`), ...media]
   }
 }
@@ -119,8 +153,9 @@ function userParts (block: MessageBlockParam | ToolResultContent, param: string)
 }
 
 /** Texts alone as one, because not every server takes parts. */
-function contentOf (parts: readonly PromptPart[]): string | PromptPart[] {
-  const texts = parts.flatMap(part => part.type === 'text' ? [part.text] : [])
+function contentOf<Part extends PromptPart> (parts: readonly Part[]): string | Part[] {
+  const isPlain = ({ type, prompt_cache_breakpoint: mark }: Part): boolean => type === 'text' && mark === undefined
+  const texts = parts.flatMap(part => part.type === 'text' && isPlain(part) ? [part.text] : [])
   return texts.length === parts.length ? texts.join('\n\n') : [...parts]
 }
 

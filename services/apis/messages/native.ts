@@ -1,13 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { CreateMessageRequest } from '../../../schemas/anthropic/messages.ts'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
+import type { ChatMessage } from '../../../schemas/openai/chat-messages.ts'
 import type { ChatOrText, ProviderCalls } from '../../chat/client-api.ts'
 import { versionHeaderName } from '../../http/messages-error.ts'
 import { isPolicy, type Candidate } from '../../requests/candidates.ts'
 import type { ChatCall, ChatProvider } from '../../providers/provider.ts'
 import { GatewayError } from '../../shared/errors.ts'
-import { isObject, type JsonText } from '../../shared/json.ts'
+import { isObject, JsonText } from '../../shared/json.ts'
 import { narrowPlan } from '../narrow-plan.ts'
+import { convertToChat } from './convert-to-chat.ts'
 import { isSearchTool, nativeNeedOf, type NativeNeed } from './native-needs.ts'
 
 const betaHeader = 'anthropic-beta'
@@ -44,7 +46,10 @@ export function nativeMessages (
   }
 
   function call ({ provider, price }: Candidate<ChatProvider>, chat: ChatCall): Promise<ChatOrText> {
-    if (provider.messages === undefined) return provider.chat(chat)
+    if (provider.messages === undefined) {
+      const takesMarks = provider.cacheBreakpoints?.test(chat.model) === true
+      return provider.chat(takesMarks ? withCacheMarks(chat, request) : chat)
+    }
     const maxSearches = searches ? price?.maxSearches ?? 1 : 0
     return provider.messages({ ...chat, original, versionHeaders, maxSearches })
   }
@@ -62,6 +67,20 @@ export function nativeMessages (
       ? {}
       : { narrow: plan => narrowPlan(plan, refusalOfCandidate, isPolicy(request.model)) })
   }
+}
+
+/** The chat with the client's marks of cached prefixes, if it has set any; none are set for it then. */
+function withCacheMarks (chat: ChatCall, request: CreateMessageRequest): ChatCall {
+  const messages = convertToChat(request, 'kept')
+  if (!messages.some(hasMark)) return chat
+  // A mark of the whole request leaves the last one to the provider.
+  const options = request.cache_control == null ? { prompt_cache_options: { mode: 'explicit' as const } } : {}
+  const body = { ...chat.body, messages, ...options }
+  return { ...chat, body, rawBody: JsonText.from(body) }
+}
+
+function hasMark ({ content }: ChatMessage): boolean {
+  return Array.isArray(content) && content.some(part => 'prompt_cache_breakpoint' in part)
 }
 
 /** Throws GatewayError 400 for what only a provider with this API does; videos are made by none. */
