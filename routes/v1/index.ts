@@ -1,4 +1,7 @@
-import type { FastifyInstance, FastifyPluginAsync, onRequestHookHandler, preHandlerHookHandler } from 'fastify'
+import type {
+  FastifyInstance, FastifyPluginAsync, onRequestHookHandler, preHandlerHookHandler, preValidationHookHandler
+} from 'fastify'
+import { dropNulls } from '../../services/http/drop-nulls.ts'
 import { speaksMessages } from '../../services/http/messages-error.ts'
 import { isObject, isText, JsonText } from '../../services/shared/json.ts'
 import chatCompletions from './chat-completions.ts'
@@ -18,6 +21,7 @@ import videosById from './videos-by-id.ts'
 
 /** Everything under `/v1`; every endpoint requires a key. */
 const v1: FastifyPluginAsync = async app => {
+  app.addHook('preValidation', takeNulls)
   await app.register(async keyed => {
     requireKey(keyed)
     await keyed.register(async working => {
@@ -57,6 +61,14 @@ function requireKey (app: FastifyInstance, ...first: onRequestHookHandler[]): vo
   for (const hook of first) app.addHook('onRequest', hook)
   app.addHook('onRequest', app.authenticate)
   app.addHook('onRequest', app.keepShare)
+}
+
+/** Takes null for the absence of an optional member, in the body and its text. */
+const takeNulls: preValidationHookHandler = (request, _reply, done) => {
+  const { body, jsonText, routeOptions: { schema } } = request
+  const mayHaveNulls = jsonText?.bytes.includes('null') === true
+  if (mayHaveNulls && isObject(body) && dropNulls(body, schema?.body)) request.jsonText = JsonText.from(body)
+  done()
 }
 
 /** Replaces an alias by the model that it stands for, in the body and its text. */
