@@ -19,7 +19,9 @@ export const RequestsEntry = Type.Object({
     'price is called as well. The first response counts; both providers may charge. Default: never.')),
   allow_dearer_fallbacks: flag('Whether a fallback may cost more than the requested model.', false),
   charge_broken_streams: flag('Whether a stream that the provider or the gateway breaks off is charged by an estimate ' +
-    'of the delivered part; otherwise it is free unless the provider counted all of it.', true)
+    'of the delivered part; otherwise it is free unless the provider counted all of it.', true),
+  strict_tools: flag('Whether a request is refused that offers a tool which the model cannot run, such as a web search ' +
+    'without a price. Otherwise the tool is left out, and named in `x-tollgate-dropped-params`.', false)
 }, { ...strict, default: {}, description: 'Retries, fallbacks and time limits.' })
 export type RequestsConfig = Parsed<typeof RequestsEntry>
 

@@ -8,6 +8,7 @@ import { isWorkLost } from '../requests/classify-failure.ts'
 import type { Exchange } from '../requests/exchange.ts'
 import { conversationHint } from '../shared/conversation.ts'
 import type { AnyRequest, ChatOrText, ProviderCalls } from './client-api.ts'
+import { reporting, withoutUnpricedSearch } from './offered-tools.ts'
 
 /**
  * Calls one candidate; resolves with its whole response, or when a stream has begun. Throws UpstreamError,
@@ -17,7 +18,8 @@ export async function callChat<Request extends AnyRequest> (
   exchange: Exchange<Request>, api: Pick<ProviderCalls<Request>, 'call'>, candidate: Candidate<ChatProvider>,
   quote: ChatQuote | null, signal: AbortSignal
 ): Promise<ChatOrText> {
-  const { body, rawBody, requestId, payer, conversation, record } = exchange
+  const { requestId, payer, conversation, record } = exchange
+  const { body, rawBody, leftOut } = withoutUnpricedSearch(exchange, candidate)
   const { deployment, provider } = candidate
   let begun: StreamReport | null = null
   try {
@@ -32,6 +34,7 @@ export async function callChat<Request extends AnyRequest> (
       requestId,
       signal
     })
+    reporting(response, leftOut)
     begun = response.report
     // A failure before the first chunk of a translated stream can still be retried.
     return response.kind === 'chunks' ? await withFirstChunk(response) : response

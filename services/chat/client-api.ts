@@ -5,6 +5,7 @@ import type {
 } from '../providers/provider.ts'
 import type { Candidate, Plan } from '../requests/candidates.ts'
 import type { EncodeError, Events, Settle, Settled } from '../requests/delivery.ts'
+import type { GatewayError } from '../shared/errors.ts'
 import type { Extras } from './request-checks.ts'
 
 export type AnyRequest = ChatCompletionRequest | CompletionRequest
@@ -24,6 +25,11 @@ export interface ProviderCalls<Request extends AnyRequest> {
    * none is left. Absent: the chat request says all.
    */
   narrow?: (plan: Plan<Candidate<ChatProvider>>) => Plan<Candidate<ChatProvider>>
+  /**
+   * Why a candidate would be called without a tool that the request only offers; null: it gets all of them.
+   * Absent: the chat request says all.
+   */
+  lacking?: ((candidate: Candidate<ChatProvider>) => GatewayError | null) | undefined
   /** Whether a candidate is called natively, so that it may have models which chat does not. */
   speaks?: (candidate: Candidate<ChatProvider>) => boolean
   /** What is priced separately at a candidate, beside what the chat request says. */

@@ -5,6 +5,7 @@ import { isPolicy, planFor, type Candidate, type Catalogue, type Plan } from '..
 import type { Exchange } from '../requests/exchange.ts'
 import type { AutoModel } from './auto-model.ts'
 import { onlyFitting } from './context-window.ts'
+import { planOffers } from './offered-tools.ts'
 import { onlyPriced, onlyServed } from './request-checks.ts'
 import type { AnyRequest, ClientApi } from './client-api.ts'
 import type { Selected } from './types.ts'
@@ -20,7 +21,7 @@ export interface ChatPlan<Request> {
 interface PlanOptions {
   catalogue: Catalogue
   autoModel: AutoModel
-  limits: Pick<RequestsConfig, 'allowDearerFallbacks'>
+  limits: Pick<RequestsConfig, 'allowDearerFallbacks' | 'strictTools'>
 }
 
 /**
@@ -39,7 +40,8 @@ export async function planChat<Request extends AnyRequest> (
   const bodyBytes = Math.max(rawBody.bytes.length, api.bodyBytes ?? 0)
   const wanted = { kind: 'chat' as const, model, fallbacks, promptBound: bodyBytes, allowDearer, mayUse }
   const served = onlyServed(planFor(wanted, catalogue), api.speaks)
-  const priced = onlyPriced(api.narrow === undefined ? served : api.narrow(served), body)
+  const able = onlyPriced(api.narrow === undefined ? served : api.narrow(served), body)
+  const priced = planOffers(able, { body, lacking: api.lacking, isStrict: limits.strictTools })
   const prompt = promptSize(body, bodyBytes)
   const plan = api.mayShorten === true ? priced : await onlyFitting(priced, body, prompt)
   return { exchange, auto, plan, prompt }

@@ -14,6 +14,8 @@ const chatOnly = [
   'messages', 'tools', 'tool_choice', 'functions', 'function_call', 'modalities', 'audio', 'prediction', 'video',
   'web_search_options'
 ]
+/** The field that only offers searches. */
+export const searchOptions = 'web_search_options'
 
 /** Checks what the schema cannot say about a chat request. Throws GatewayError (400). */
 export function checkChatRequest (request: ChatCompletionRequest): void {
@@ -158,7 +160,7 @@ export function * fallbacksWith<C extends Candidate> (
 
 /** The service tier, the searches and the long caching that a candidate is asked for, all priced. */
 export function extrasOf (
-  request: AnyRequest, candidate: Pick<Candidate, 'provider' | 'deployment'>
+  request: AnyRequest, candidate: Pick<Candidate, 'provider' | 'deployment' | 'price'>
 ): Extras {
   const { pricing } = candidate.provider
   const searches = alwaysSearches(candidate)
@@ -167,7 +169,7 @@ export function extrasOf (
   if (pricing.cacheLifetime === 'priced') extras.longCache = hasCacheLifetime(request)
   for (const { field, value } of requestedFields(request, pricing)) {
     if (field.effect === 'tier') extras.tier = String(value)
-    if (isSearch(field, value)) extras.searches = true
+    if (isSearch(field, value) && candidate.price?.searchNano != null) extras.searches = true
   }
   return extras
 }
@@ -207,8 +209,7 @@ function fieldRefusal (
 ): GatewayError | null {
   const param = path.join('.')
   if (isSearch(field, value)) {
-    if (price.searchNano != null) return null
-    return unpriced(param, `The model \`${model}\` has no price for the web searches of '${param}'`, 'search: …')
+    return price.searchNano != null || param === searchOptions ? null : unpricedSearch(model, param)
   }
   if (field.effect !== 'tier') return refusedField(param, field)
   const tier = String(value).slice(0, 64)
@@ -259,6 +260,10 @@ export function hasCacheLifetime (request: AnyRequest): boolean {
 function isCachedLong (part: object): boolean {
   const control: unknown = Reflect.get(part, 'cache_control')
   return isObject(control) && control.ttl !== undefined && control.ttl !== '5m'
+}
+
+export function unpricedSearch (model: string, param: string): GatewayError {
+  return unpriced(param, `The model \`${model}\` has no price for the web searches of '${param}'`, 'search: …')
 }
 
 function unpriced (param: string, why: string, form: string): GatewayError {

@@ -9,7 +9,7 @@ import { hasCacheLifetime, refusalOf } from './request-checks.ts'
 const needed: ReadonlySet<string> = new Set([
   'temperature', 'top_p', 'n', 'stop', 'seed', 'frequency_penalty', 'presence_penalty', 'logit_bias', 'logprobs',
   'top_logprobs', 'response_format', 'tools', 'tool_choice', 'parallel_tool_calls', 'functions', 'function_call',
-  'modalities', 'audio', 'prediction', 'reasoning_effort', 'verbosity', 'service_tier', 'web_search_options'
+  'modalities', 'audio', 'prediction', 'reasoning_effort', 'verbosity', 'service_tier'
 ])
 
 /**

@@ -25,5 +25,5 @@ export function droppedFields (request: ChatCompletionRequest, translated: Reado
 function isWanted (name: string, value: unknown): boolean {
   if (value === undefined || value === null) return false
   if (ownMember(neutral, name)?.includes(value) === true) return false
-  return !isObject(value) || Object.keys(value).length > 0
+  return !isObject(value) || Object.keys(value).length > 0 || name === 'web_search_options'
 }

@@ -4,7 +4,7 @@ import type { Exclusion, UnmetByModel } from './constraints.ts'
 /** The most important first: a model that lacks a later one stays if all others lack an earlier one. */
 const byImportance = [
   'n', 'modalities', 'audio', 'response_format', 'logprobs', 'top_logprobs', 'tools', 'functions', 'tool_choice',
-  'function_call', 'parallel_tool_calls', 'web_search_options', 'service_tier', 'reasoning_effort', 'logit_bias',
+  'function_call', 'parallel_tool_calls', 'service_tier', 'reasoning_effort', 'logit_bias',
   'temperature', 'seed', 'stop', 'top_p'
 ]
 

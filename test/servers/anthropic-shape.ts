@@ -86,6 +86,7 @@ const searchTool = tagged('web_search_20250305', {
   max_uses: maybe(Type.Integer({ minimum: 1 })),
   cache_control: cacheControl
 })
+const bashTool = tagged('bash_20250124', { name: Type.Literal('bash'), cache_control: cacheControl })
 const single = { disable_parallel_tool_use: Type.Optional(Type.Boolean()) }
 const effort = oneOf('low', 'medium', 'high', 'xhigh', 'max')
 const display = maybe(Type.Union([Type.Literal('summarized'), Type.Literal('omitted')]))
@@ -100,7 +101,7 @@ export const messagesRequest = closed({
   temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
   top_p: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
   top_k: Type.Optional(Type.Integer({ minimum: 0 })),
-  tools: Type.Optional(Type.Array(Type.Union([tool, searchTool]))),
+  tools: Type.Optional(Type.Array(Type.Union([tool, searchTool, bashTool]))),
   tool_choice: Type.Optional(Type.Union([
     tagged('auto', single), tagged('any', single), tagged('tool', { name: Type.String(), ...single }), tagged('none', {})
   ])),

@@ -2,7 +2,7 @@ import type { CreateMessageRequest, MessageTool } from '../../../schemas/anthrop
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import type { FunctionTool } from '../../../schemas/openai/chat-tools.ts'
 import { isObject, isText } from '../../shared/json.ts'
-import { isOwnTool } from './native-needs.ts'
+import { isClientTool } from './offered-tools.ts'
 import { refusedHere } from './refuse.ts'
 
 type ChatTools = Pick<ChatCompletionRequest, 'tools' | 'tool_choice' | 'parallel_tool_calls'>
@@ -27,7 +27,7 @@ function currentTools (
   }
   const known = new Map(tools.map(tool => [tool.name, tool]))
   const add = (tool: MessageTool | undefined, param: string): void => {
-    if (tool !== undefined && isOwnTool(tool)) current.set(tool.name ?? '', toFunction(tool, param))
+    if (tool !== undefined && isClientTool(tool)) current.set(tool.name ?? '', toFunction(tool, param))
   }
   tools.forEach((tool, at) => {
     if (tool.defer_loading !== true || found.has(tool.name)) add(tool, `tools[${at}]`)

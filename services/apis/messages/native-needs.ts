@@ -1,9 +1,10 @@
-import type { CreateMessageRequest, MessageTool } from '../../../schemas/anthropic/messages.ts'
+import type { CreateMessageRequest } from '../../../schemas/anthropic/messages.ts'
 import { GatewayError } from '../../shared/errors.ts'
 import { isObject } from '../../shared/json.ts'
+import { isPriced, ownTools, type OwnTool } from './offered-tools.ts'
 import { refusedHere } from './refuse.ts'
 
-type Needed = 'messages' | 'tools' | 'thinking' | 'context_management' | 'speed' | 'mcp_servers' | 'thread'
+type Needed = 'messages' | 'tools' | 'tool_choice' | 'thinking' | 'context_management' | 'speed' | 'mcp_servers' | 'thread'
 type Absent = 'stop_sequences' | 'container' | 'inference_geo'
 /** What a request to count tokens has too, and what it lacks. */
 type Prompt = Pick<CreateMessageRequest, Needed> & Partial<Pick<CreateMessageRequest, Absent>>
@@ -11,17 +12,9 @@ type Prompt = Pick<CreateMessageRequest, Needed> & Partial<Pick<CreateMessageReq
 /** A feature that only a provider with this API has. */
 export interface NativeNeed { param: string, what: string }
 
-/** Tools that Claude knows and the client runs, and searches among tools: they cost nothing but tokens. */
-const clientTools = /^(bash|text_editor|memory|computer|tool_search_tool_bm25|tool_search_tool_regex)_\d{8}$/
-/** Searches whose number is in the usage. */
-const searchTools = /^web_search_\d{8}$/
-
-export const isSearchTool = ({ type }: MessageTool): boolean => searchTools.test(type ?? '')
-export const isOwnTool = ({ type }: MessageTool): boolean => type == null || type === 'custom'
-
 /** Throws GatewayError 400 for what has a cost that is not counted, and for files and servers of others. */
 export function refuseUnpriced (request: Prompt): void {
-  const { container, inference_geo: geo, mcp_servers: servers, speed, tools = [] } = request
+  const { container, inference_geo: geo, mcp_servers: servers, speed } = request
   if (request.thread != null) throw unthreaded()
   if (container != null) throw refusedHere('container', 'containers have no price on this gateway')
   if (geo != null && geo !== 'global') throw refusedHere('inference_geo', 'regions have no price on this gateway')
@@ -29,15 +22,18 @@ export function refuseUnpriced (request: Prompt): void {
     throw refusedHere('mcp_servers', 'what servers add to a prompt has no price on this gateway')
   }
   if (speed === 'fast') throw refusedHere('speed', '`fast` has no price on this gateway')
-  tools.forEach((tool, at) => {
-    if (isOwnTool(tool) || isSearchTool(tool) || clientTools.test(tool.type ?? '')) return
-    throw refusedHere(`tools[${at}]`, `\`${String(tool.type).slice(0, 64)}\` has no price on this gateway`)
-  })
+  const unpriced = ownTools(request).demanded.find(tool => !isPriced(tool))
+  if (unpriced !== undefined) throw noPrice(unpriced)
   request.context_management?.edits?.forEach(({ type }, at) => {
     if (type === 'clear_thinking_20251015' || type === 'clear_tool_uses_20250919') return
     throw refusedHere(`context_management.edits[${at}]`, `\`${type.slice(0, 64)}\` has no price on this gateway`)
   })
   request.messages.forEach(({ content }, at) => refuseFiles(content, `messages[${at}].content`))
+}
+
+/** 400 for a tool whose cost is not counted. */
+export function noPrice ({ param, type }: OwnTool): GatewayError {
+  return refusedHere(param, `\`${type.slice(0, 64)}\` has no price on this gateway`)
 }
 
 /** The SDK reads this code, and goes on with the whole conversation in each request. */
@@ -64,8 +60,9 @@ function refuseFiles (content: unknown, param: string): void {
 /** The first feature of a request that a translation cannot express; null if there is none. */
 export function nativeNeedOf (request: Prompt): NativeNeed | null {
   const { tools = [], stop_sequences: stops, thinking, context_management: context } = request
+  const [demanded] = ownTools(request).demanded
+  if (demanded !== undefined) return needOf(demanded)
   for (const [at, tool] of tools.entries()) {
-    if (!isOwnTool(tool)) return { param: `tools[${at}]`, what: `\`${tool.type}\`` }
     const callers = tool.allowed_callers?.filter(caller => caller !== 'direct') ?? []
     if (callers.length > 0) return { param: `tools[${at}].allowed_callers`, what: `\`${callers[0]}\`` }
   }
@@ -80,6 +77,11 @@ export function nativeNeedOf (request: Prompt): NativeNeed | null {
     if (need !== null) return need
   }
   return null
+}
+
+/** What a tool of Anthropic's needs. */
+export function needOf ({ param, type }: OwnTool): NativeNeed {
+  return { param, what: `\`${type.slice(0, 64)}\`` }
 }
 
 /** The API of chat takes that many. */

@@ -3,14 +3,16 @@ import type { CreateMessageRequest } from '../../../schemas/anthropic/messages.t
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import type { ChatMessage } from '../../../schemas/openai/chat-messages.ts'
 import type { ChatOrText, ProviderCalls } from '../../chat/client-api.ts'
+import { narrowPlan } from '../../chat/narrow-plan.ts'
+import { reporting } from '../../chat/offered-tools.ts'
 import { versionHeaderName } from '../../http/messages-error.ts'
 import { isPolicy, type Candidate } from '../../requests/candidates.ts'
 import type { ChatCall, ChatProvider } from '../../providers/provider.ts'
 import { GatewayError } from '../../shared/errors.ts'
 import { isObject, JsonText } from '../../shared/json.ts'
-import { narrowPlan } from '../narrow-plan.ts'
 import { convertToChat } from './convert-to-chat.ts'
-import { isSearchTool, nativeNeedOf, type NativeNeed } from './native-needs.ts'
+import { nativeNeedOf, needOf, noPrice, type NativeNeed } from './native-needs.ts'
+import { isPriced, isSearchTool, ownTools, type OwnTool } from './offered-tools.ts'
 
 const betaHeader = 'anthropic-beta'
 const longContext = { beta: /(^|[\s,])context-1m-/, tokens: 1_000_000 }
@@ -25,14 +27,15 @@ interface NativeRequest { request: CreateMessageRequest, original: JsonText, hea
 
 /**
  * Calls providers that have this API with the message as it came, others for a chat. Candidates that lack
- * what a request needs, or have no price for it, are left out.
+ * what a request needs, or have no price for it, are left out; tools that it only offers are left out of the
+ * request.
  */
 export function nativeMessages (
   { request, original, headers }: NativeRequest
 ): ProviderCalls<ChatCompletionRequest> {
   const need = nativeNeedOf(request)
   const versionHeaders = versionHeadersOf(headers)
-  const searches = request.tools?.some(isSearchTool) === true
+  const { demanded, offered } = ownTools(request)
   const isLong = longContext.beta.test(versionHeaders[betaHeader] ?? '')
   const longCache = hasLongCache(original.value)
   const thoughtTokens = thoughtsBeyond(request)
@@ -40,30 +43,54 @@ export function nativeMessages (
   function refusalOfCandidate (candidate: Candidate<ChatProvider>): GatewayError | null {
     const { model, provider, price } = candidate
     if (provider.messages === undefined) return need === null ? null : notHere(need, model.id)
-    if (searches && price !== null && price.searchNano == null) return unpricedSearch(model.id, request)
+    const search = demanded.find(isSearchTool)
+    if (search !== undefined && isUnpriced(search, price)) return unpricedSearch(model.id, search)
     const isShort = model.contextWindow !== null && model.contextWindow < longContext.tokens
     return isLong && isShort ? tooShort(model.id) : null
   }
 
-  function call ({ provider, price }: Candidate<ChatProvider>, chat: ChatCall): Promise<ChatOrText> {
+  /** The tools without which a candidate is called. */
+  function leftOutAt ({ provider, price }: Candidate<ChatProvider>): OwnTool[] {
+    return provider.messages === undefined ? offered : offered.filter(tool => isUnpriced(tool, price))
+  }
+
+  function lacking (candidate: Candidate<ChatProvider>): GatewayError | null {
+    const { model: { id }, provider } = candidate
+    const [tool] = leftOutAt(candidate)
+    if (tool === undefined) return null
+    if (provider.messages === undefined) return notHere(needOf(tool), id)
+    return isSearchTool(tool) ? unpricedSearch(id, tool) : noPrice(tool)
+  }
+
+  function searchesAt (candidate: Candidate<ChatProvider>): boolean {
+    const leftOut = leftOutAt(candidate)
+    return [...demanded, ...offered].some(tool => isSearchTool(tool) && !leftOut.includes(tool))
+  }
+
+  async function call (candidate: Candidate<ChatProvider>, chat: ChatCall): Promise<ChatOrText> {
+    const { provider, price } = candidate
+    const leftOut = leftOutAt(candidate)
+    const names = leftOut.map(({ type }) => `tools[${type.replace(/\W/g, '_').slice(0, 64)}]`)
     if (provider.messages === undefined) {
       const takesMarks = provider.cacheBreakpoints?.test(chat.model) === true
-      return provider.chat(takesMarks ? withCacheMarks(chat, request) : chat)
+      return reporting(await provider.chat(takesMarks ? withCacheMarks(chat, request) : chat), names)
     }
-    const maxSearches = searches ? price?.maxSearches ?? 1 : 0
-    return provider.messages({ ...chat, original, versionHeaders, maxSearches })
+    const maxSearches = searchesAt(candidate) ? price?.maxSearches ?? 1 : 0
+    const body = withoutTools(original, leftOut)
+    return reporting(await provider.messages({ ...chat, original: body, versionHeaders, maxSearches }), names)
   }
 
   return {
     call,
+    lacking: offered.length === 0 ? undefined : lacking,
     bodyBytes: original.bytes.length,
     cacheKey: [original.value, versionHeaders],
     mayShorten: request.context_management?.edits?.some(({ type }) => type === 'clear_tool_uses_20250919') === true,
     extras (candidate) {
       if (candidate.provider.messages === undefined) return {}
-      return { longCache, ...(thoughtTokens > 0 ? { thoughtTokens } : {}), ...(searches ? { searches } : {}) }
+      return { longCache, searches: searchesAt(candidate), ...(thoughtTokens > 0 ? { thoughtTokens } : {}) }
     },
-    ...(need === null && !searches && !isLong
+    ...(need === null && !demanded.some(isSearchTool) && !isLong
       ? {}
       : { narrow: plan => narrowPlan(plan, refusalOfCandidate, isPolicy(request.model)) })
   }
@@ -95,8 +122,21 @@ function notHere ({ param, what }: NativeNeed, model: string): GatewayError {
   return GatewayError.unsupportedParameter(param, message)
 }
 
-function unpricedSearch (model: string, { tools = [] }: CreateMessageRequest): GatewayError {
-  const param = `tools[${tools.findIndex(isSearchTool)}]`
+/** Whether a tool has no price at a provider of this API; a model without any price is refused elsewhere. */
+function isUnpriced (tool: OwnTool, price: Candidate['price']): boolean {
+  return isSearchTool(tool) ? price !== null && price.searchNano == null : !isPriced(tool)
+}
+
+/** A body without some of its tools; without a choice if none is left. */
+function withoutTools (original: JsonText, leftOut: readonly OwnTool[]): JsonText {
+  const { value } = original
+  if (leftOut.length === 0 || !isObject(value) || !Array.isArray(value.tools)) return original
+  const places = new Set(leftOut.map(({ param }) => param))
+  const tools: unknown[] = value.tools.filter((_, at) => !places.has(`tools[${at}]`))
+  return tools.length > 0 ? JsonText.from({ ...value, tools }) : original.without(['tools', 'tool_choice'])
+}
+
+function unpricedSearch (model: string, { param }: OwnTool): GatewayError {
   const message = `The model \`${model}\` has no price for the web searches of '${param}' on this gateway, so it is ` +
     'refused. The operator can set one in gateway.yaml, under the model: price: { search: … }.'
   return GatewayError.invalidRequest(message, { param, code: 'parameter_not_priced' })

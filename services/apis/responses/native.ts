@@ -2,15 +2,16 @@ import type { ResponseInputItem } from '../../../schemas/openai/response-items.t
 import type { ResponseRequest } from '../../../schemas/openai/responses.ts'
 import type { ChatCompletionRequest } from '../../../schemas/openai/chat-completions.ts'
 import type { ProviderCalls } from '../../chat/client-api.ts'
+import { narrowPlan } from '../../chat/narrow-plan.ts'
+import { reporting } from '../../chat/offered-tools.ts'
 import type { ChatResponse, ChatCall, ChatProvider, NativeResponse } from '../../providers/provider.ts'
 import { lacksEndpointMs, lacksResponses } from '../../providers/refusals.ts'
 import { isPolicy, type Candidate } from '../../requests/candidates.ts'
 import type { GatewayError } from '../../shared/errors.ts'
 import type { JsonText } from '../../shared/json.ts'
-import { narrowPlan } from '../narrow-plan.ts'
 import { readableBy } from './carried-reasoning.ts'
 import { refuseFiles, searchTool, serverToolsOf, toolRefusal, type ServerTool } from './native-tools.ts'
-import { demandsNativeTool, leftOutForChat, nativeFeatureOf, needsNative } from './response-checks.ts'
+import { demandsNativeTool, leftOutForChat, nativeFeatureOf, nativeToolOf, needsNative } from './response-checks.ts'
 import type { ResponseTurn } from './response-input.ts'
 
 interface NativeRequest {
@@ -73,6 +74,16 @@ export function nativeResponses (
     return tools.filter(tool => !isListed(tool) || refusalOf([tool], candidate) === null)
   }
 
+  /** Why a candidate is called without a tool that is only offered. */
+  function lacking (candidate: Candidate<ChatProvider>): GatewayError | null {
+    if (!has(candidate)) {
+      const tool = nativeToolOf(request, items)
+      return tool === null ? null : needsNative(tool, candidate.model.id)
+    }
+    const run = toolsAt(candidate)
+    return refusalOf(tools.filter(tool => !run.includes(tool)), candidate)
+  }
+
   /** The changes of the body for one candidate. */
   function editsFor (
     candidate: Candidate<ChatProvider>, leftOut: readonly ServerTool[]
@@ -123,6 +134,7 @@ export function nativeResponses (
     mayShorten: request.truncation === 'auto',
     extras: candidate => has(candidate) && searchesIn(toolsAt(candidate)) ? { searches: true } : {},
     speaks: has,
+    lacking,
     cacheKey: original.value,
     ...(need === null && tools.length === 0
       ? {}
@@ -134,14 +146,6 @@ const searchesIn = (tools: readonly ServerTool[]): boolean => tools.some(({ name
 
 /** Whether a tool is in the list of the request, from which it can be taken out. */
 const isListed = ({ param }: ServerTool): boolean => /^tools\[\d+\]$/.test(param)
-
-/** The response, whose report names what was left out of the request. */
-function reporting<Response extends NativeResponse | ChatResponse> (
-  response: Response, leftOut: readonly string[]
-): Response {
-  response.report.dropped = [...response.report.dropped, ...leftOut]
-  return response
-}
 
 function isSameList (items: readonly ResponseInputItem[], input: readonly ResponseInputItem[]): boolean {
   return items.length === input.length && items.every((item, at) => item === input[at])

@@ -4,7 +4,7 @@ import { builtInTools, type ResponseTool } from '../../../schemas/openai/respons
 import { GatewayError } from '../../shared/errors.ts'
 import { ownMember } from '../../shared/json.ts'
 import type { NamedItem } from './to-messages.ts'
-import { foundTools, isClientSearch, isClientSearchItem } from './tool-search.ts'
+import { foundTools, isClientSearch, isClientSearchItem, type FoundTool } from './tool-search.ts'
 
 const known: ReadonlySet<string> = new Set(Object.keys(ResponseRequest.properties))
 
@@ -51,10 +51,9 @@ const nativeItems: ReadonlySet<string> = new Set(nativeItemTypes)
 export function nativeFeatureOf (
   request: ResponseRequest, items: readonly NamedItem[]
 ): NativeFeature | null {
-  const { tools, tool_choice: choice, truncation, stream_options: options } = request
-  const at = tools?.findIndex(tool => isNativeTool(tool)) ?? -1
-  const tool = tools?.[at]
-  if (tool !== undefined && demandsNativeTool(request, items)) return { param: `tools[${at}].type`, what: `the built-in tool '${tool.type}'` }
+  const { tool_choice: choice, truncation, stream_options: options } = request
+  const tool = nativeToolOf(request, [])
+  if (tool !== null && demandsNativeTool(request, items)) return tool
   if (typeof choice === 'object' && choice !== null && native.has(choice.type)) {
     return { param: 'tool_choice.type', what: `the built-in tool '${choice.type}'` }
   }
@@ -74,18 +73,33 @@ export function demandsNativeTool (
   { tools, tool_choice: choice }: ResponseRequest, items: readonly NamedItem[]
 ): boolean {
   if (items.some(({ item }) => isNativeItem(item))) return true
-  if (choice === 'required') return tools?.every(isNativeTool) === true
+  if (choice === 'required') return toolsOf({ tools }, items).every(({ tool }) => isNativeTool(tool))
   if (typeof choice !== 'object' || choice === null) return false
   if (choice.type === 'allowed_tools') return choice.tools.some(({ type }) => native.has(type))
   return native.has(choice.type)
 }
 
+/** The first tool in a request that only such a provider has; null: it has none. */
+export function nativeToolOf (
+  request: ResponseRequest, items: readonly NamedItem[]
+): NativeFeature | null {
+  const found = toolsOf(request, items).find(({ tool }) => isNativeTool(tool))
+  return found === undefined ? null : { param: `${found.param}.type`, what: `the built-in tool '${found.tool.type}'` }
+}
+
 /** The names of what is left out of a request for a chat, because it is only a hint or an offer. */
 export function leftOutForChat (request: ResponseRequest, items: readonly NamedItem[]): string[] {
-  const tools = [...request.tools ?? [], ...foundTools(items).map(({ tool }) => tool)]
-  const names = tools.filter(isNativeTool).map(({ type }) => `tools[${type}]`)
+  const tools = toolsOf(request, items).filter(({ tool }) => isNativeTool(tool))
+  const names = tools.map(({ tool: { type } }) => `tools[${type}]`)
   const context = request.reasoning?.context ?? 'auto'
   return [...new Set(names), ...(context === 'auto' ? [] : ['reasoning.context'])]
+}
+
+/** The tools of a request and those that its items add, with their places. */
+function toolsOf (
+  { tools }: Pick<ResponseRequest, 'tools'>, items: readonly NamedItem[]
+): FoundTool[] {
+  return [...(tools ?? []).map((tool, at) => ({ tool, param: `tools[${at}]` })), ...foundTools(items)]
 }
 
 function isNativeTool (tool: ResponseTool): boolean {

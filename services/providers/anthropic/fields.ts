@@ -5,8 +5,7 @@ import { unsupportedFeature } from '../refuse.ts'
 export const translatedFields: ReadonlySet<string> = new Set([
   'model', 'messages', 'stream', 'stream_options', 'max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'top_k',
   'stop', 'n', 'logprobs', 'top_logprobs', 'response_format', 'tools', 'tool_choice', 'parallel_tool_calls', 'functions',
-  'function_call', 'modalities', 'audio', 'reasoning_effort', 'thinking', 'user', 'safety_identifier', 'web_search_options',
-  'cache_control'
+  'function_call', 'modalities', 'audio', 'reasoning_effort', 'thinking', 'user', 'safety_identifier', 'cache_control'
 ])
 
 /** Throws UpstreamError (400) for fields without which the request would mean something else. */
@@ -14,5 +13,4 @@ export function refuseUnsupportedFields (request: ChatCompletionRequest): void {
   if ((request.n ?? 1) > 1) throw unsupportedFeature('n', '`n` above 1; send separate requests')
   if (request.logprobs === true) throw unsupportedFeature('logprobs', '`logprobs`')
   if (request.modalities?.includes('audio') === true) throw unsupportedFeature('modalities', 'requests for audio')
-  if (request.web_search_options !== undefined) throw unsupportedFeature('web_search_options', '`web_search_options`')
 }

@@ -44,12 +44,11 @@ export function unmetByGemini (request: ChatCompletionRequest, model: string): U
 
 const maxCandidates = 8
 
-function refuseUnmappable ({ n, modalities, web_search_options: search }: ChatCompletionRequest): void {
+function refuseUnmappable ({ n, modalities }: ChatCompletionRequest): void {
   if ((n ?? 1) > maxCandidates) {
     throw unsupportedField(`'n' must be at most ${maxCandidates} for this model.`, 'n', 'integer_above_max_value')
   }
   if (modalities?.includes('audio') === true) throw unsupportedField('This model cannot answer with audio.', 'modalities')
-  if (search !== undefined) throw unsupportedField('This provider has no web search in chat completions.', 'web_search_options')
 }
 
 function configOf (

@@ -63,7 +63,6 @@ const untranslatable: { asked: Record<string, unknown>, keys: string[], dropped?
   { asked: part({ type: 'file', file: { file_id: 'file-1' } }), keys: ['ANTHROPIC', 'OPENAI'] },
   { asked: { messages: [{ role: 'system', content: 'Explain how a combustion engine works.' }] }, keys: ['ANTHROPIC', 'OPENAI'] },
   { asked: { logprobs: true }, keys: ['ANTHROPIC', 'GROQ'], dropped: 'logprobs' },
-  { asked: { web_search_options: {} }, keys: ['ANTHROPIC', 'GROQ'], dropped: 'web_search_options' },
   { asked: { service_tier: 'priority' }, keys: ['OPENAI', 'MISTRAL'], dropped: 'service_tier' }
 ]
 

@@ -89,7 +89,7 @@ t.test('what is wrong is said in the shape of the surface', async t => {
   const searching = { model, input: soon, tools: [{ type: 'web_search' as const }], tool_choice: { type: 'web_search_preview' as const } }
   t.match(await errorOf(openai.responses.create(searching)), { status: 400, param: 'tools[0].type' })
   const search = [{ type: 'web_search_20250305' as const, name: 'web_search' as const }]
-  t.match(await errorOf(anthropic.messages.create({ model, max_tokens: 9, messages, tools: search })),
+  t.match(await errorOf(anthropic.messages.create({ model, max_tokens: 9, messages, tools: search, tool_choice: { type: 'any' } })),
     { status: 400, error: { error: { message: /'tools\[0\]' asks for `web_search_20250305`/ } } })
   const failed = 'a\nsandbox:delay 0\nsandbox:fail moderated'
   t.match(await errorOf(openai.responses.create({ model, input: failed })), { status: 400, code: 'content_policy_violation' })

@@ -15,7 +15,7 @@ const same = [
 const translated: ReadonlySet<string> = new Set([
   ...same, 'model', 'messages', 'stream_options', 'max_tokens', 'max_completion_tokens', 'response_format', 'verbosity',
   'reasoning_effort', 'tools', 'tool_choice', 'parallel_tool_calls', 'functions', 'function_call', 'modalities',
-  'audio', 'web_search_options'
+  'audio'
 ])
 
 export interface TranslationOptions extends InputOptions {
@@ -49,7 +49,6 @@ function refuseUnsupported (request: ChatCompletionRequest): void {
   if ((request.n ?? 1) > 1) throw unsupportedFeature('n', '`n` above 1 with this request; send separate requests')
   if (request.modalities?.includes('audio') === true) throw unsupportedFeature('modalities', 'requests for audio')
   if (request.functions !== undefined) throw unsupportedFeature('functions', '`functions`; use tools')
-  if (request.web_search_options !== undefined) throw unsupportedFeature('web_search_options', '`web_search_options`')
 }
 
 function reasoningOf (

@@ -10,7 +10,9 @@ import { thrown } from '../../../helpers/thrown.ts'
 import { candidate } from '../../requests/helper.ts'
 
 const usual: CreateMessageRequest = { model: 'm', max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] }
-const searching = { ...usual, tools: [{ type: 'web_search_20250305', name: 'web_search' }] }
+const searching = {
+  ...usual, tools: [{ type: 'web_search_20250305', name: 'web_search' }], tool_choice: { type: 'any' as const }
+}
 const clearing = { ...usual, context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] } }
 const searchPrice: Price = {
   inputPico: 1,
@@ -60,7 +62,7 @@ t.test('a provider without the API is asked for a chat, and any candidate will d
   const signal = new AbortController().signal
   const request = { model: 'm', messages: [{ role: 'user' as const, content: 'Hi' }] }
   const call = { body: request, rawBody: JsonText.from(request), model: 'm', outputLimit: null, requestId: 'r', signal }
-  t.throws(() => ask(asked(null), call), { message: 'nobody is asked for a chat here' })
+  await t.rejects(ask(asked(null), call), { message: 'nobody is asked for a chat here' })
   t.equal(narrow, undefined)
   t.same(extras?.(asked(null)), {})
   const calls: MessagesCall[] = []

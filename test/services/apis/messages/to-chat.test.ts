@@ -199,8 +199,8 @@ t.test('what has no price, or belongs to others, is refused by its name', async 
     [{ inference_geo: 'us' }, 'inference_geo'],
     [{ mcp_servers: [{}] }, 'mcp_servers'],
     [{ speed: 'fast' }, 'speed'],
-    [{ tools: [{ type: 'code_execution_20260120', name: 'code_execution' }] }, 'tools[0]'],
-    [{ tools: [{ type: 'web_fetch_20260309', name: 'web_fetch' }] }, 'tools[0]'],
+    [{ tools: [{ type: 'code_execution_20260120', name: 'code_execution' }], tool_choice: { type: 'any' } }, 'tools[0]'],
+    [{ tools: [{ type: 'web_fetch_20260309', name: 'web_fetch' }], tool_choice: { type: 'tool', name: 'web_fetch' } }, 'tools[0]'],
     [{ context_management: { edits: [{ type: 'compact_20260112' }] } }, 'context_management.edits[0]'],
     [{ messages: [{ role: 'user', content: [{ type: 'image', source: file }] }] }, 'messages[0].content[0]'],
     [{ messages: [{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 't', content: [{ type: 'document', source: file }] }] }] }, 'messages[0].content[0].content[0]']
@@ -215,7 +215,8 @@ t.test('what only providers with this API can do is known', async t => {
   const cases: [Fields, string | null][] = [
     [{}, null],
     [{ tools: [{ name: 'a', input_schema: {} }], context_management: { edits: [{ type: 'clear_thinking_20251015' }] } }, null],
-    [{ tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, 'tools[0]'],
+    [{ tools: [{ type: 'web_search_20250305', name: 'web_search' }] }, null],
+    [{ tools: [{ type: 'web_search_20250305', name: 'web_search' }], tool_choice: { type: 'any' } }, 'tools[0]'],
     [{ tools: [{ name: 'a', input_schema: {}, allowed_callers: ['code_execution_20260120'] }] }, 'tools[0].allowed_callers'],
     [{ stop_sequences: ['1', '2', '3', '4', '5'] }, 'stop_sequences'],
     [{ thinking: { type: 'between_tools' } }, 'thinking.type'],

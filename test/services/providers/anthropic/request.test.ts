@@ -257,7 +257,7 @@ t.test('stop sequences, user, service tier and dropped fields', async t => {
     ...{ metadata: {}, n: 1, logprobs: false, 'x\r\ny': 1 }
   }), ['seed', 'frequency_penalty', 'logit_bias', 'verbosity', 'prompt_cache_key', 'service_tier', 'x__y'])
   for (const [param, fields] of Object.entries({
-    n: { n: 2 }, logprobs: { logprobs: true }, modalities: { modalities: ['audio'] }, web_search_options: { web_search_options: {} }
+    n: { n: 2 }, logprobs: { logprobs: true }, modalities: { modalities: ['audio'] }
   })) t.match(refused(fields as Fields), { kind: 'bad_request', sent: 'no', details: { param, code: 'unsupported_parameter' } })
 })
 

@@ -309,7 +309,6 @@ t.test('fields without an equivalent are dropped and reported, or refused', asyn
   })
   t.same(harmless.dropped, [])
   t.match(await refusal({ modalities: ['text', 'audio'] }), { details: { param: 'modalities' } })
-  t.match(await refusal({ web_search_options: {} }), { details: { param: 'web_search_options' } })
 })
 
 t.test('images, audio and documents', async t => {

@@ -1,7 +1,7 @@
-import { fallbacksWith } from '../chat/request-checks.ts'
 import type { ChatProvider } from '../providers/provider.ts'
 import type { Candidate, Plan } from '../requests/candidates.ts'
 import { GatewayError } from '../shared/errors.ts'
+import { fallbacksWith } from './request-checks.ts'
 
 type Candidates = Plan<Candidate<ChatProvider>>
 
@@ -16,11 +16,24 @@ export function narrowPlan (
   const fallbacks = () => fallbacksWith(plan, suits)
   const requested = plan.requested.filter(suits)
   if (requested.length > 0) return { ...plan, requested, fallbacks }
-  const rest = isFree ? [...fallbacks()] : []
-  const [first, ...others] = rest
-  if (first !== undefined) {
-    return { model: first[0]?.model ?? plan.model, requested: first, fallbacks: () => others }
-  }
+  const [first, ...others] = isFree ? [...fallbacks()] : []
+  if (first !== undefined) return planOf(plan, first, others)
   const [candidate] = plan.requested
   throw (candidate === undefined ? null : refuse(candidate)) ?? GatewayError.modelNotFound(plan.model.id)
+}
+
+/** A plan of a policy whose models that suit come first, each group in its order. */
+export function preferring (
+  plan: Candidates, suits: (candidate: Candidate<ChatProvider>) => boolean
+): Candidates {
+  const models = [plan.requested, ...plan.fallbacks()]
+  const able = models.filter(candidates => candidates.some(suits))
+  const [first = plan.requested, ...others] = [...able, ...models.filter(one => !able.includes(one))]
+  return planOf(plan, first, others)
+}
+
+function planOf (
+  { model }: Candidates, first: Candidates['requested'], others: readonly Candidates['requested'][]
+): Candidates {
+  return { model: first[0]?.model ?? model, requested: first, fallbacks: () => others }
 }
