@@ -1,5 +1,6 @@
 import fp from 'fastify-plugin'
 import type { GatewayConfig } from '../../services/config/catalogue/types.ts'
+import { UpstreamError } from '../../services/shared/errors.ts'
 import { createModels, type Models } from '../../services/models/models.ts'
 
 declare module 'fastify' {
@@ -14,7 +15,10 @@ export default fp<{ config: GatewayConfig }>(async (app, { config }) => {
   app.decorate('models', createModels({
     config,
     providers: app.providers,
-    onUnlisted: (provider, err) => app.log.warn({ provider, err }, 'models of a provider were not listed'),
+    onUnlisted (provider, err) {
+      const missingUrl = err instanceof UpstreamError ? err.details.missingUrl : undefined
+      app.log.warn({ provider, missingUrl, err }, 'models of a provider were not listed')
+    },
     onTruncated: (provider, dropped) => app.log.warn({ provider, dropped }, 'a provider offers too many models')
   }))
 }, { name: 'models', dependencies: ['providers'] })

@@ -45,8 +45,8 @@ export default fp<{ keepsWords: boolean }>(async (app, { keepsWords }) => {
     }),
     onReportedCost,
     onFailure (id, { provider, deployment: { model } }, error) {
-      const { kind, sent, details: { status, code } } = error
-      const said = { code: plainCode(code), words: keepsWords ? providerWords(error) : undefined }
+      const { kind, sent, details: { status, code, missingUrl } } = error
+      const said = { code: plainCode(code), missingUrl, words: keepsWords ? providerWords(error) : undefined }
       app.log.warn({ reqId: id, provider: provider.id, model, kind, sent, status, ...said }, 'a call of a provider failed')
     }
   })

@@ -76,7 +76,8 @@ function patienceFor (request: ChatCompletionRequest | CompletionRequest, expect
   }
 }
 
-const isMissing = (error: unknown): boolean => error instanceof UpstreamError && error.kind === 'not_found'
+const isMissing = (error: unknown): boolean =>
+  error instanceof UpstreamError && error.kind === 'not_found' && error.details.missingUrl === undefined
 
 /** 503 for a policy: the client named none of these models, and they are left out from now on. */
 function noneServed (cause: unknown): GatewayError {

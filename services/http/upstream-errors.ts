@@ -18,8 +18,7 @@ const errorOf: Readonly<Record<UpstreamErrorKind, (error: UpstreamError) => Gate
   bad_request: error => aboutTheRequest(400, error, plainCode(error.details.code)),
   moderated: error => aboutTheRequest(400, error, plainCode(error.details.code) ?? 'content_policy_violation'),
   too_large: error => aboutTheRequest(413, error, plainCode(error.details.code) ?? 'request_too_large'),
-  not_found: ({ details }) => new GatewayError(404, 'invalid_request_error',
-    'The provider does not serve this model.', { code: 'model_not_found', cause: details.cause }),
+  not_found: error => error.details.missingUrl === undefined ? missingModel(error) : missingAddress(error),
   auth: ({ details }) => GatewayError.badGateway(
     `The provider rejected the gateway's credentials${statusOf(details.status)}.`, { code: 'upstream_auth' }),
   quota: ({ details }) => GatewayError.badGateway(
@@ -38,6 +37,17 @@ const errorOf: Readonly<Record<UpstreamErrorKind, (error: UpstreamError) => Gate
   bad_reply: error => GatewayError.badGateway(failureOf(error), { code: 'upstream_bad_reply', cause: error }),
   aborted: error => new GatewayError(499, 'invalid_request_error', 'The request was cancelled by the client.',
     { code: 'request_cancelled', cause: error })
+}
+
+function missingModel ({ details: { cause } }: UpstreamError): GatewayError {
+  const message = 'The provider does not serve this model.'
+  return new GatewayError(404, 'invalid_request_error', message, { code: 'model_not_found', cause })
+}
+
+/** The log has the address, which clients need not know. */
+function missingAddress (cause: UpstreamError): GatewayError {
+  return GatewayError.badGateway('The gateway calls the provider at an address that does not exist (HTTP 404).',
+    { code: 'upstream_address', cause })
 }
 
 /** In the provider's words, if it sent an error with status 200. */

@@ -1,5 +1,6 @@
 import { UpstreamError, type UpstreamErrorKind } from '../shared/errors.ts'
 import { isObject, isText, type JsonObject, ownMember } from '../shared/json.ts'
+import { orMissingAddress } from './missing-address.ts'
 import { masked, readErrorBody, retryAfterMsOf } from './upstream/read-response.ts'
 import type { UpstreamResponse } from './upstream/response.ts'
 import { kindByCommonStatus } from './upstream/status-kinds.ts'
@@ -8,7 +9,7 @@ import { kindByCommonStatus } from './upstream/status-kinds.ts'
 export async function readUpstreamError (
   response: UpstreamResponse, secret: string | null
 ): Promise<UpstreamError> {
-  return upstreamErrorFrom(response, await readErrorBody(response), secret)
+  return orMissingAddress(upstreamErrorFrom(response, await readErrorBody(response), secret), response)
 }
 
 /** The error of an answer whose body has been read. `secret` never appears in its message. */

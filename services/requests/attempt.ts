@@ -88,7 +88,7 @@ function recordFailure (health: Deployment, permit: Permit, error: unknown, { fa
   const blame = blameOf(error)
   if (blame === 'works') return breaker.refused(permit, nowMs)
   const isRepeated = failed.has(health)
-  if (!isRepeated && (kind === 'rate' || blame === 'fails')) {
+  if (!isRepeated && (kind === 'rate' || details.missingUrl !== undefined || blame === 'fails')) {
     failed.add(health)
     statistics.recordFailure()
   }

@@ -44,11 +44,14 @@ export function isUnsure ({ sent, details: { status } }: UpstreamError): boolean
   return sent === 'maybe' || (sent === 'yes' && (status === undefined || status < 300))
 }
 
-/** The meaning of a failure for the deployment. A rate limit or a missing model is a pause, not a failure. */
+/**
+ * The meaning of a failure for the deployment. A rate limit or a missing model is a pause, not a failure; after
+ * a wrong address, every client gets the error that names it.
+ */
 export function blameOf (error: UpstreamError): 'works' | 'fails' | 'nothing' {
   const { kind, details } = error
   if (isUntranslatable(error)) return 'nothing'
-  if (details.shouldRetry === false || kind === 'aborted' || kind === 'rate' || isMissingModel(error)) return 'nothing'
+  if (details.shouldRetry === false || kind === 'aborted' || kind === 'rate' || details.missingUrl !== undefined || isMissingModel(error)) return 'nothing'
   return kind === 'bad_request' || kind === 'moderated' || kind === 'too_large' ? 'works' : 'fails'
 }
 

@@ -135,6 +135,8 @@ interface UpstreamDetails {
   ranOut?: boolean
   /** A wait of `retryAfterMs` did not help. */
   hasWaited?: boolean
+  /** The address that was called, if the provider has nothing there: its `base_url` is wrong. */
+  missingUrl?: string
   /** The provider's `type`, `param` and `code`, if its error has OpenAI's shape. */
   type?: string | null
   param?: string | null

@@ -45,7 +45,10 @@ async function tryModels (
     const list = await models(AbortSignal.timeout(limitMs))
     return { reachable: true, models: list.length, failure: null }
   } catch (error) {
-    if (error instanceof UpstreamError) return unreachable(error.kind, error.message)
+    if (error instanceof UpstreamError) {
+      const { kind, message, details: { missingUrl } } = error
+      return unreachable(kind, missingUrl === undefined ? message : `There is no list of models at ${missingUrl}; check 'base_url'.`)
+    }
     if (error instanceof DOMException) return unreachable('timeout', `No response within ${limitMs / 1000} s.`)
     throw error
   }

@@ -1,5 +1,6 @@
 import { UpstreamError, type UpstreamErrorKind } from '../../shared/errors.ts'
 import { isObject, isText, type JsonObject, ownMember } from '../../shared/json.ts'
+import { orMissingAddress } from '../missing-address.ts'
 import { masked, readErrorBody, retryAfterMsOf } from '../upstream/read-response.ts'
 import { kindByStatus } from '../upstream/status-kinds.ts'
 import type { UpstreamResponse } from '../upstream/response.ts'
@@ -12,7 +13,8 @@ export async function readAnthropicError (
   const body = await readErrorBody(response)
   const error = isObject(body) ? body.error : null
   const shouldRetry = headers['x-should-retry'] === 'false' ? false : undefined
-  return toError(error, { status, secret, retryAfterMs: retryAfterMsOf(headers), shouldRetry })
+  const advice = { retryAfterMs: retryAfterMsOf(headers), shouldRetry }
+  return orMissingAddress(toError(error, { status, secret, ...advice }), response)
 }
 
 /** The error in an `error` event, or in a body that came with status 200. */

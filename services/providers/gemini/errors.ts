@@ -1,5 +1,6 @@
 import { UpstreamError, type UpstreamErrorKind } from '../../shared/errors.ts'
 import { isObject, isText, ownMember } from '../../shared/json.ts'
+import { orMissingAddress } from '../missing-address.ts'
 import { masked, readErrorBody, retryAfterMsOf } from '../upstream/read-response.ts'
 import type { UpstreamResponse } from '../upstream/response.ts'
 import { kindByStatus } from '../upstream/status-kinds.ts'
@@ -35,7 +36,8 @@ export async function readGeminiError (
   const error = geminiErrorIn(await readErrorBody(response), status, secret) ??
     new UpstreamError(kindOf(status, null, []), 'yes', saysNothing(status))
   const retryAfterMs = error.details.retryAfterMs ?? retryAfterMsOf(headers)
-  return new UpstreamError(error.kind, 'yes', error.message, { ...error.details, status, retryAfterMs })
+  const details = { ...error.details, status, retryAfterMs }
+  return orMissingAddress(new UpstreamError(error.kind, 'yes', error.message, details), response)
 }
 
 const saysNothing = (status: number): string => `The provider answered with status ${status}.`

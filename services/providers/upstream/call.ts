@@ -4,7 +4,7 @@ import type { TimeoutsMs } from '../../config/catalogue/types.ts'
 import { UpstreamError } from '../../shared/errors.ts'
 import { atEndOfTurn, type Deadlines, type Watched } from '../../shared/timers.ts'
 import { hasPlainBody } from './decoder.ts'
-import type { Awaited, ChunkSink, UpstreamResponse } from './response.ts'
+import type { Awaited, ChunkSink, UpstreamRequest, UpstreamResponse } from './response.ts'
 import { networkError } from './network-error.ts'
 
 /** What may follow the last event of a stream before its connection is given up. */
@@ -29,6 +29,7 @@ export class UpstreamCall implements UpstreamResponse, Dispatcher.DispatchHandle
   dueMs: number
   slot = -1
   readonly head: Promise<UpstreamResponse>
+  readonly url: string
 
   readonly #deadlines: Deadlines
   readonly #timeouts: TimeoutsMs
@@ -50,9 +51,12 @@ export class UpstreamCall implements UpstreamResponse, Dispatcher.DispatchHandle
   #wake: (() => void) | null = null
   #sink: ChunkSink | null = null
 
-  constructor (deadlines: Deadlines, timeouts: TimeoutsMs, signal: AbortSignal, awaits: Awaited | undefined) {
+  constructor (
+    deadlines: Deadlines, timeouts: TimeoutsMs, { url, signal, awaits }: Pick<UpstreamRequest, 'signal' | 'awaits'> & { url: string }
+  ) {
     const { promise, resolve, reject } = Promise.withResolvers<UpstreamResponse>()
     this.head = promise
+    this.url = url
     this.#headResolvers = { resolve, reject }
     this.#deadlines = deadlines
     this.#timeouts = timeouts

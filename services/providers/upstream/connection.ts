@@ -26,7 +26,7 @@ export function createConnection (
   })
   return {
     send ({ method, path, headers, body, signal, awaits }) {
-      const call = new UpstreamCall(deadlines, timeouts, signal, awaits)
+      const call = new UpstreamCall(deadlines, timeouts, { url: url.origin + prefix + path, signal, awaits })
       const options = { method, path: prefix + path + url.search, headers, body: body ?? null }
       pool.dispatch(options, new Decoding(call))
       return call.head

@@ -32,6 +32,8 @@ export function awaitedBy ({ stream }: { stream?: boolean | null }): Awaited {
 /** One answer, whose body must be read, iterated, piped or cancelled. Methods throw UpstreamError. */
 export interface UpstreamResponse extends AsyncIterable<Buffer> {
   readonly status: number
+  /** The address that was called, without its query. */
+  readonly url?: string
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   /** The whole body; throws when it is longer than `limitBytes`. */
   read (limitBytes: number): Promise<Buffer>
