@@ -9,6 +9,7 @@ import type { Settings } from '../services/config/settings/settings.ts'
 import { bootstrap } from '../services/keys/bootstrap.ts'
 import { hungOperations } from '../services/media/errors.ts'
 import { welcome } from '../services/http/startup-banner.ts'
+import { configWarnings } from '../services/operations/observability/config-warnings.ts'
 import { createLogger } from '../services/operations/observability/logger.ts'
 import type { Siblings } from '../services/operations/workers/siblings.ts'
 
@@ -42,7 +43,8 @@ export async function startGateway (
     const hasConsole = app.models.config().console.enabled
     const firstKey = first?.key ?? null
     const [models, unpriced] = [app.models.list(), app.models.unpriced()]
-    return { app, banner: welcome({ address, firstKey, models, hasConsole, unpriced }) }
+    const warnings = configWarnings(config, app.models.resolve)
+    return { app, banner: welcome({ address, firstKey, models, hasConsole, unpriced, warnings }) }
   } catch (error) {
     await app.close()
     throw error

@@ -1,6 +1,7 @@
 import fp from 'fastify-plugin'
 import type { GatewayConfig } from '../../services/config/catalogue/types.ts'
 import { longestRequestMs } from '../../services/billing/ledger/options.ts'
+import { configWarnings } from '../../services/operations/observability/config-warnings.ts'
 import { watchConfig } from '../../services/config/watch/watch.ts'
 
 interface ConfigurationOptions {
@@ -11,8 +12,15 @@ interface ConfigurationOptions {
   load: () => GatewayConfig | Promise<GatewayConfig>
 }
 
-/** Reloads the operator's file when it changes, or on SIGHUP. An invalid file is logged and not applied. */
+/**
+ * Reloads the operator's file when it changes, or on SIGHUP. An invalid file is logged and not applied;
+ * probable mistakes of a valid one are logged.
+ */
 export default fp<ConfigurationOptions>(async (app, { path, running, load }) => {
+  const warn = (config: GatewayConfig): void => {
+    for (const warning of configWarnings(config, app.models.resolve)) app.log.warn({ path }, `configuration: ${warning}`)
+  }
+  warn(running)
   if (path === null) return
   const watcher = watchConfig({
     path,
@@ -22,6 +30,7 @@ export default fp<ConfigurationOptions>(async (app, { path, running, load }) => 
       app.models.apply(config)
       app.ledger.allowRequests(longestRequestMs(config.requests))
       app.rediscover()
+      warn(config)
       app.log.info({ path, models: config.models.length, providers: config.providers.length }, 'configuration reloaded')
     },
     onError: error => app.log.error({ path }, `the configuration was not reloaded: ${error.message}`)

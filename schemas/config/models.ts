@@ -52,6 +52,7 @@ export const PriceEntry = Type.Object({
 }, {
   ...strict,
   minProperties: 1,
+  examples: [{ input: 0, output: 0 }],
   description: 'Prices in USD. A unit without a price, here or in the catalogue, cannot be sold; write 0 if it is free.'
 })
 

@@ -6,3 +6,15 @@ export function readUrl (text: string): string | null {
 }
 
 export const notUrl = 'must be an http or https URL without a user name or password'
+
+/** Paths that the gateway appends to a base URL. */
+const endpoint = /\/(chat\/completions|completions|responses|messages|embeddings|models|images\/generations)$/
+
+/** The base URL of a provider's API, as `readUrl` returns it, or what is wrong with the text. */
+export function readBaseUrl (text: string): { url: string, problem: null } | { url: null, problem: string } {
+  const url = readUrl(text)
+  if (url === null) return { url, problem: notUrl }
+  const [path] = endpoint.exec(new URL(url).pathname) ?? []
+  if (path === undefined) return { url, problem: null }
+  return { url: null, problem: `must not end in ${path}, which the gateway appends` }
+}

@@ -8,6 +8,8 @@ interface WelcomeOptions {
   hasConsole: boolean
   /** Ids of the models that are refused for want of a price. */
   unpriced?: readonly string[]
+  /** Probable mistakes of the configuration. */
+  warnings?: readonly string[]
 }
 
 /** What to do about models without a price. */
@@ -20,7 +22,9 @@ const shownModels = 8
  * The message for a new user: base URL, first key with a command to paste, console, and how to create keys.
  * The first key is a user's; the console needs an owner's key to show the whole gateway.
  */
-export function welcome ({ address, firstKey, models, hasConsole, unpriced = [] }: WelcomeOptions): string {
+export function welcome (
+  { address, firstKey, models, hasConsole, unpriced = [], warnings = [] }: WelcomeOptions
+): string {
   const baseUrl = `${address}/v1`
   const model = models.find(({ kind }) => kind === 'chat')?.id ?? 'auto'
   const lines = ['', `Tollgate serves ${baseUrl}`, '']
@@ -36,6 +40,7 @@ export function welcome ({ address, firstKey, models, hasConsole, unpriced = [] 
     const more = unpriced.length > shownModels ? ', …' : ''
     lines.push(`${unpriced.length} ${unpricedAdvice}:`, `  ${unpriced.slice(0, shownModels).join(', ')}${more}`, '')
   }
+  if (warnings.length > 0) lines.push('Please check:', ...warnings.map(warning => `  ${warning}`), '')
   return `${lines.join('\n')}\n`
 }
 

@@ -45,8 +45,8 @@ export function isUnsure ({ sent, details: { status } }: UpstreamError): boolean
 }
 
 /**
- * The meaning of a failure for the deployment. A rate limit or a missing model is a pause, not a failure; after
- * a wrong address, every client gets the error that names it.
+ * The meaning of a failure for the deployment. A rate limit or a missing model is a pause, not a failure;
+ * after a wrong address, every client gets the error that names it.
  */
 export function blameOf (error: UpstreamError): 'works' | 'fails' | 'nothing' {
   const { kind, details } = error

@@ -8,6 +8,7 @@ import type { Capabilities, DeploymentPlacement, Domain, ModelEntry } from '../.
 import type { ProviderConfig, TimeoutsMs } from '../../../schemas/config/providers.ts'
 import type { BreakerConfig, RequestsConfig } from '../../../schemas/config/requests.ts'
 import type { UsageSettings } from '../../../schemas/config/usage.ts'
+import type { Problem } from '../config-error.ts'
 import type { VideoAbilities, VideoSettings } from '../../../schemas/config/video.ts'
 
 export type {
@@ -31,6 +32,8 @@ export interface GatewayConfig {
   catalogue?: CatalogueSettings
   /** What happens to chat models without a price: absent is `refuse`. */
   unpriced?: 'refuse' | 'family'
+  /** Variables of providers that the file does not list, and why these providers are left out. */
+  ignored?: readonly Problem[]
 }
 
 /** A name with `*` for any text that stands for a model or policy. */

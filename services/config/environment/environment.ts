@@ -5,7 +5,7 @@ import { knownProviders, type KnownProvider } from '../../../schemas/config/know
 import { newProvider } from '../new-provider.ts'
 import { readOllamaHost } from './ollama-host.ts'
 import { builtInPolicies } from '../read/policies.ts'
-import { notUrl, readUrl } from '../read-url.ts'
+import { readBaseUrl } from '../read-url.ts'
 import { sandboxModels, sandboxProvider } from '../sandbox.ts'
 
 /** Returns the configuration without a file: a provider per key, and the sandbox. Throws ConfigError. */
@@ -62,13 +62,18 @@ function hostedUrl (
   { baseUrl, baseUrlVariable, endpoint }: KnownProvider, env: NodeJS.ProcessEnv, key: string, report: Report
 ): string | null {
   const override = env[baseUrlVariable]
-  if (isSet(override)) return readUrl(override) ?? report(baseUrlVariable, notUrl)
+  if (isSet(override)) return urlIn(baseUrlVariable, override, report)
   if (endpoint === undefined) return baseUrl
   const origin = env[endpoint.variable]
   if (!isSet(origin)) return report(endpoint.variable, `must be set together with ${key}`)
-  const url = readUrl(origin)
-  if (url === null) return report(endpoint.variable, notUrl)
+  const url = urlIn(endpoint.variable, origin, report)
+  if (url === null) return null
   return new URL(url).pathname === '/' ? url + endpoint.path : url
+}
+
+function urlIn (variable: string, text: string, report: Report): string | null {
+  const { url, problem } = readBaseUrl(text)
+  return problem === null ? url : report(variable, problem)
 }
 
 function ollama (env: NodeJS.ProcessEnv, report: Report): ProviderConfig | null {
@@ -81,7 +86,7 @@ function ollama (env: NodeJS.ProcessEnv, report: Report): ProviderConfig | null 
 function local (env: NodeJS.ProcessEnv, report: Report): ProviderConfig | null {
   const address = env.OPENAI_COMPATIBLE_BASE_URL
   if (!isSet(address)) return null
-  const baseUrl = readUrl(address) ?? report('OPENAI_COMPATIBLE_BASE_URL', notUrl)
+  const baseUrl = urlIn('OPENAI_COMPATIBLE_BASE_URL', address, report)
   if (baseUrl === null) return null
   const key = env.OPENAI_COMPATIBLE_API_KEY
   return newProvider({ id: 'local', baseUrl, apiKey: isSet(key) ? key.trim() : null, discover: true })

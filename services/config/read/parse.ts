@@ -38,8 +38,8 @@ export function parseConfig (
   const targets = { providers, models, policies, discovering: discoveringIds }
   const aliases = readAliases(file.aliases, targets, document)
   const alerts = toParsed(AlertsBlock, file.alerts, { document, path: ['alerts'] })
-  const problems = [...document.problems(), ...found.problems]
-  if (problems.length > 0) throw new ConfigError(source, problems)
+  const problems = document.problems()
+  if (problems.length > 0) throw new ConfigError(source, [...problems, ...found.problems])
   return {
     providers,
     models,
@@ -52,7 +52,8 @@ export function parseConfig (
     alerts,
     console: toParsed(ConsoleBlock, file.console),
     catalogue: toParsed(CatalogueBlock, file.catalogue),
-    unpriced: file.unpriced
+    unpriced: file.unpriced,
+    ignored: found.problems
   }
 }
 

@@ -2,7 +2,7 @@ import { ProviderEntry } from '../../../schemas/config/providers.ts'
 import type { ProviderConfig } from '../catalogue/types.ts'
 import { knownProviders, type Protocol } from '../../../schemas/config/known-providers.ts'
 import { pricedFieldsOf } from '../catalogue/priced-fields.ts'
-import { notUrl, readUrl } from '../read-url.ts'
+import { readBaseUrl } from '../read-url.ts'
 import { sandboxProvider } from '../sandbox.ts'
 import type { CheckedFile, ConfigEntry } from '../validate/check-structure.ts'
 import { suggest } from '../validate/suggest.ts'
@@ -44,7 +44,7 @@ function readHosted (entry: ConfigEntry<ProviderEntry>, document: YamlDocument):
   }
   checkHeaders(entry, document)
   checkAllowedFields(entry, dialect, document)
-  const baseUrl = readBaseUrl(entry, protocol, dialect, document)
+  const baseUrl = baseUrlOf(entry, protocol, dialect, document)
   const claims = item.claims ?? [...known?.claims ?? []]
   return { ...toParsed(ProviderEntry, item), protocol, dialect, baseUrl, claims }
 }
@@ -55,12 +55,12 @@ function protocolOf ({ id, protocol, dialect }: ProviderEntry): Protocol {
   return protocol ?? known?.protocol ?? 'openai'
 }
 
-function readBaseUrl (
+function baseUrlOf (
   { item, path }: ConfigEntry<ProviderEntry>, protocol: Protocol, dialect: string, document: YamlDocument
 ): string {
   if (item.base_url !== undefined) {
-    const url = readUrl(item.base_url)
-    if (url === null) document.report([...path, 'base_url'], notUrl)
+    const { url, problem } = readBaseUrl(item.base_url)
+    if (problem !== null) document.report([...path, 'base_url'], problem)
     return url ?? ''
   }
   const rows = knownProviders.filter((row) => row.protocol === protocol)

@@ -48,8 +48,9 @@ const types: Readonly<Record<string, string>> = {
   string: 'a string'
 }
 
-function explainType ({ type }: TSchema): string | undefined {
-  return types[type] === undefined ? undefined : `must be ${types[type]}`
+function explainType (schema: TSchema): string | undefined {
+  const type = types[schema.type]
+  return type && `must be ${type}${schema.type === 'object' ? example(schema) : ''}`
 }
 
 /** One sentence for all branches of a union: the allowed words, or their meaning together. */
