@@ -1,4 +1,4 @@
-import { picoFromUsdPerMillion } from '../../services/shared/money.ts'
+import { nanoFromUsd, picoFromUsdPerMillion } from '../../services/shared/money.ts'
 
 /** A JSON reviver that keeps each number as its source text; numbers with an exponent become decimals. */
 export function keepDigits (_key: string, value: unknown, context?: { source: string }): unknown {
@@ -21,6 +21,16 @@ export function exactPico (digits: unknown, places = 0): number | undefined {
   if (typeof digits !== 'string' || !/^\d+(\.\d+)?(e[+-]?\d+)?$/i.test(digits)) return undefined
   try {
     return picoFromUsdPerMillion(movePoint(digits, places))
+  } catch {
+    return undefined
+  }
+}
+
+/** Nano-USD; undefined if the text is not an amount of at most 9 decimals. */
+export function exactNano (digits: unknown): number | undefined {
+  if (typeof digits !== 'string' || !/^\d+(\.\d+)?(e[+-]?\d+)?$/i.test(digits)) return undefined
+  try {
+    return nanoFromUsd(movePoint(digits, 0))
   } catch {
     return undefined
   }

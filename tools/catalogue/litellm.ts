@@ -1,9 +1,10 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type {
-  CataloguePrice, CatalogueRow, CatalogueTier, Feature, Modality
+  CatalogueImagePrice, CataloguePrice, CatalogueRow, CatalogueTier, Feature, Modality
 } from '../../services/config/catalogue/catalogue-file.ts'
 import { exactPico, keepDigits } from './digits.ts'
+import { imagePricesOf, imageVariant, videoPricesOf, type MediaPrices } from './media-prices.ts'
 import { releasedBy, type Source } from './merge.ts'
 
 /** The provider here of each provider there, with the prefix of its names. */
@@ -11,14 +12,20 @@ const providers: Readonly<Record<string, { id: string, prefix: string }>> = {
   openai: { id: 'openai', prefix: '' },
   anthropic: { id: 'anthropic', prefix: '' },
   azure: { id: 'azure', prefix: 'azure/' },
+  black_forest_labs: { id: 'bfl', prefix: 'black_forest_labs/' },
   cerebras: { id: 'cerebras', prefix: 'cerebras/' },
   deepinfra: { id: 'deepinfra', prefix: 'deepinfra/' },
   deepseek: { id: 'deepseek', prefix: 'deepseek/' },
+  fal_ai: { id: 'fal', prefix: 'fal_ai/' },
   fireworks_ai: { id: 'fireworks', prefix: 'fireworks_ai/' },
   gemini: { id: 'gemini', prefix: 'gemini/' },
   groq: { id: 'groq', prefix: 'groq/' },
+  minimax: { id: 'minimax', prefix: 'minimax/' },
   mistral: { id: 'mistral', prefix: 'mistral/' },
   moonshot: { id: 'moonshot', prefix: 'moonshot/' },
+  // Alibaba's service in Singapore, which has the default base URL.
+  qwencloud: { id: 'wan', prefix: 'qwencloud/' },
+  runwayml: { id: 'runway', prefix: 'runwayml/' },
   together_ai: { id: 'together', prefix: 'together_ai/' },
   xai: { id: 'xai', prefix: 'xai/' }
 }
@@ -46,22 +53,61 @@ export function readLitellm (text: string, version: string, date: string): Sourc
   if (!Value.Check(table, file)) throw new TypeError('The table of litellm is not an object.')
   const found: Source['providers'] = {}
   const notes: string[] = []
+  const variants = imageVariantsIn(file)
   for (const [key, value] of Object.entries(file)) {
     if (!Value.Check(row, value) || (value.deprecation_date ?? date) < date) continue
     const provider = providers[value.litellm_provider]
     if (provider === undefined || !key.startsWith(provider.prefix)) continue
     const name = key.slice(provider.prefix.length)
     if (isVariant(provider.id, name)) continue
-    const read = toRow(value, releasedBy(name, date), note => notes.push(`${provider.id}/${name}: ${note}`))
-    if (read.kind === 'chat' && read.price === undefined) continue
+    const media = mediaPricesOf(provider.id, name, value, variants.get(key) ?? [])
+    const facts = toRow(value, releasedBy(name, date), note => notes.push(`${provider.id}/${name}: ${note}`))
+    const read = { ...facts, ...media }
+    if (!isSellable(provider.id, name, read)) continue
     const rows = found[provider.id] ??= {}
     rows[name] = read
   }
   return { id: 'litellm', name: 'litellm on PyPI', version, date, license: 'MIT', providers: found, notes }
 }
 
+/** The prices of one quality and size, by the key of their model. */
+function imageVariantsIn (file: Record<string, unknown>): Map<string, CatalogueImagePrice[]> {
+  const variants = new Map<string, CatalogueImagePrice[]>()
+  const { prefix } = providers.fal_ai ?? { prefix: '' }
+  for (const [key, value] of Object.entries(file)) {
+    if (!key.startsWith(prefix)) continue
+    const variant = imageVariant(key.slice(prefix.length), Object(value))
+    if (variant === undefined) continue
+    const model = prefix + variant.model
+    variants.set(model, [...variants.get(model) ?? [], variant.price])
+  }
+  return variants
+}
+
+function mediaPricesOf (
+  provider: string, name: string, row: Row, variants: readonly CatalogueImagePrice[]
+): MediaPrices {
+  const kind = kinds[row.mode]
+  if (kind === 'video') return videoPricesOf(row)
+  return kind === 'image' ? imagePricesOf(provider, name, row, variants) : {}
+}
+
+/** Endpoints that take a picture or a video to change, or make solids. */
+const edits = /(^|\/)(edit|reframe|recast|redux|(video|reference)-to-video|trellis.*|aleph\d?)$|-(r2v|depth|fill|expand)$/
+const mediaProviders: ReadonlySet<string> = new Set(['bfl', 'fal', 'minimax', 'runway', 'wan'])
+
+/** Whether the gateway can sell a row: a chat has a price, and a provider of media alone no chats. */
+function isSellable (
+  provider: string, name: string, { kind, price, videoPrices, imagePrices }: CatalogueRow
+): boolean {
+  if (!mediaProviders.has(provider)) return kind !== 'chat' || price !== undefined
+  if (provider === 'fal' && !name.includes('/')) return false
+  return (videoPrices !== undefined || imagePrices !== undefined) && !edits.test(name)
+}
+
 /** Prices of one size, region or class of parameters, which are not names of models. */
 function isVariant (provider: string, name: string): boolean {
+  if (/\d-x-\d/.test(name)) return true
   const isPath = ['openai', 'anthropic', 'azure', 'deepseek', 'gemini', 'xai', 'mistral'].includes(provider)
   return (isPath && name.includes('/')) || name.startsWith('ft:') || /^(together|fireworks)-ai-/.test(name)
 }
@@ -71,7 +117,8 @@ function toRow (row: Row, released: string, note: (text: string) => void): Catal
   const kind = kinds[row.mode] ?? 'other'
   const price = kind === 'chat' ? priceOf(fields, '', note) : undefined
   const media: Modality[] = ['text']
-  if (fields.supports_vision === true) media.push('image')
+  const takesPictures = kind === 'video' && takesImages(fields)
+  if (fields.supports_vision === true || takesPictures) media.push('image')
   if (fields.supports_audio_input === true) media.push('audio')
   if (fields.supports_video_input === true) media.push('video')
   if (fields.supports_pdf_input === true) media.push('file')
@@ -88,6 +135,10 @@ function toRow (row: Row, released: string, note: (text: string) => void): Catal
     ...(price && { price, ...tiersOf(fields, note) }),
     released
   }
+}
+
+function takesImages ({ supported_modalities: media }: Fields): boolean {
+  return Array.isArray(media) && media.includes('image')
 }
 
 const flags: Readonly<Record<Feature, string>> = {

@@ -62,8 +62,17 @@ function mergeRows (found: readonly Found[], report: (text: string) => void): Ca
     ...row,
     ...(contextWindow && { contextWindow }),
     ...(maxOutput && { maxOutput }),
-    ...(priced && row.kind === 'chat' ? priced : onlyOwn(first.row, first.source.id))
+    ...(priced && row.kind === 'chat' ? priced : onlyOwn(first.row, first.source.id)),
+    ...(row.kind !== 'chat' && mediaPricesOf(found))
   }
+}
+
+/** The prices per second or image of the first source that has one. */
+function mediaPricesOf (found: readonly Found[]): Partial<CatalogueRow> {
+  const priced = found.find(({ row }) => row.videoPrices !== undefined || row.imagePrices !== undefined)
+  if (priced === undefined) return {}
+  const { source, row: { videoPrices, imagePrices } } = priced
+  return { ...(videoPrices && { videoPrices }), ...(imagePrices && { imagePrices }), from: source.id }
 }
 
 /** The price of another kind of model stays as it is: the other sources have prices of text alone. */

@@ -25,6 +25,10 @@ export interface CatalogueRow {
   maxOutput?: number
   price?: CataloguePrice
   tiers?: CatalogueTier[]
+  /** Prices of videos by size and audio; the first match applies. */
+  videoPrices?: CatalogueVideoPrice[]
+  /** Prices of images by size and quality; the first match applies. */
+  imagePrices?: CatalogueImagePrice[]
   /** The id of the source of the price. */
   from?: string
   /** Year, month and usually day. */
@@ -52,4 +56,15 @@ export interface CataloguePrice {
 /** Prices of all tokens of a request whose prompt has more than `aboveTokens`. */
 export interface CatalogueTier extends Omit<CataloguePrice, 'audioInputPico' | 'audioOutputPico'> {
   aboveTokens: number
+}
+
+/** Nano-USD per second; any size, or with and without audio, if absent. */
+export interface CatalogueVideoPrice { size?: string, audio?: boolean, secondNano: number }
+
+/** Nano-USD per image, and per further megapixel that has begun; any size or quality if absent. */
+export interface CatalogueImagePrice {
+  size?: string
+  quality?: string
+  imageNano: number
+  furtherMegapixelNano?: number
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { ImageAbilities, ImageTokens, SizeRange } from './types.ts'
 import type { CataloguePrice, CatalogueRow } from './catalogue-file.ts'
 
-/** images.json: models by provider and name. Maintained by hand, because models.json has no images. */
+/** images.json: models by provider and name. Maintained by hand. */
 interface ImageCatalogueFile { providers: Record<string, { models: Record<string, ImageRow> }> }
 
 /** One model. Absent members are unknown, or as in models.json. */
@@ -40,7 +40,10 @@ type Rows = ReadonlyMap<string, ReadonlyMap<string, CatalogueRow>>
 /** Adds images.json to the rows of models.json. */
 export function withImages (rows: Rows): Map<string, Map<string, RowWithImages>> {
   const joined = new Map<string, Map<string, RowWithImages>>()
-  for (const [provider, models] of rows) joined.set(provider, new Map(models))
+  for (const [provider, models] of rows) {
+    const rows = [...models].map(([name, row]) => [name, row.imagePrices ? join(row, {}) : row] as const)
+    joined.set(provider, new Map(rows))
+  }
   for (const [provider, { models }] of Object.entries(load().providers)) {
     const known = joined.get(provider) ?? new Map<string, RowWithImages>()
     for (const [name, row] of Object.entries(models)) known.set(name, join(known.get(name), row))
@@ -69,13 +72,14 @@ function join (known: CatalogueRow | undefined, row: ImageRow): RowWithImages {
       sizeRange: row.sizeRange ?? null,
       defaultSize: row.defaultSize ?? null,
       qualities: row.qualities ?? null,
-      // No source has prices per image; the operator sets them.
-      prices: [],
+      prices: base.imagePrices?.map(one => ({ ...anyImage, ...one })) ?? [],
       tokens: (row.tokens ?? []).map(one => ({ size: null, quality: null, ...one })),
       textOutputPico
     }
   }
 }
+
+const anyImage = { size: null, quality: null, furtherMegapixelNano: 0 }
 
 function unlisted ({ released = '' }: ImageRow): CatalogueRow {
   return { kind: 'image', input: ['text'], output: ['image'], features: [], released }

@@ -3,7 +3,7 @@ import { defaultCreated, deploymentDefaults } from '../../../schemas/config/mode
 import type { ModelConfig, Price, VideoAbilities, Capabilities, ProviderConfig } from './types.ts'
 import { knownProviders } from '../../../schemas/config/known-providers.ts'
 import { familyCost } from './family-price.ts'
-import { knownVideo, knownVideoModelNames } from './videos.ts'
+import { knownVideo, knownVideoModelNames, unknownVideo } from './videos.ts'
 import type { CatalogueFile, CatalogueRow, CatalogueTier, Modality } from './catalogue-file.ts'
 import { withImages, type RowWithImages } from './images.ts'
 import { searchFeeOf } from './priced-fields.ts'
@@ -31,13 +31,23 @@ export interface CatalogueModel extends
 export function catalogueModel (provider: string, upstream: string): CatalogueModel | undefined {
   const rows = rowsOf(provider)
   const row = rows.get(upstream) ?? rows.get(undatedName(upstream))
-  const video = known.has(provider) ? knownVideo(provider, upstream) : undefined
+  const video = known.has(provider) ? videoOf(knownVideo(provider, upstream), row) : undefined
   if (video !== undefined) return { ...toModel(row ?? videoRow(video)), video }
   if (row === undefined) return undefined
   const found = toModel(row)
   const searchNano = searchFeeOf(provider, upstream)
   if (found.price === null || searchNano === null) return found
   return { ...found, price: { ...found.price, searchNano } }
+}
+
+/** What a video model does, with its prices; undefined if it has neither. */
+function videoOf (
+  abilities: VideoAbilities | undefined, row: CatalogueRow | undefined
+): VideoAbilities | undefined {
+  const prices = row?.videoPrices?.map(one => ({ size: null, audio: null, ...one }))
+  if (prices === undefined) return abilities
+  const others = { ...unknownVideo, firstFrame: row?.input.includes('image') ?? null }
+  return { ...abilities ?? others, prices }
 }
 
 function videoRow ({ firstFrame }: VideoAbilities): CatalogueRow {
@@ -114,7 +124,8 @@ function toModel (row: RowWithImages): CatalogueModel {
 }
 
 function toPrice ({ price, tiers, images }: RowWithImages): Price | null {
-  const imageNano = images?.prices[0]?.imageNano ?? null
+  const perImage = images?.prices.map(one => one.imageNano) ?? []
+  const imageNano = perImage.length === 0 ? null : Math.max(...perImage)
   if (price === undefined && imageNano === null) return null
   return { ...emptyPrice, ...price, imageNano, ...(tiers && { tiers }) }
 }
@@ -145,7 +156,6 @@ export function modelFromCatalogue (
   provider: string, upstream: string, kind: ModelConfig['kind'] = 'chat'
 ): ModelConfig {
   const known = catalogueModel(provider, upstream)
-  const video = knownVideo(provider, upstream)
   return {
     id: `${provider}/${upstream}`,
     kind: known?.kind ?? kind,
@@ -156,7 +166,7 @@ export function modelFromCatalogue (
     capabilities: known?.capabilities ?? assumedCapabilities,
     ...(known?.images === undefined ? {} : { images: known.images }),
     quality: {},
-    ...(video === undefined ? {} : { video }),
+    ...(known?.video === undefined ? {} : { video: known.video }),
     ownedBy: provider,
     created: known?.created ?? defaultCreated
   }

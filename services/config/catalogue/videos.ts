@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { VideoAbilities } from './types.ts'
 
-/** One model of videos.json; absent members are unknown. The file has no prices. */
+/** One model of videos.json; absent members are unknown. Prices are in models.json. */
 type Row = Partial<Omit<VideoAbilities, 'prices'>>
 
 let loaded: Readonly<Record<string, Readonly<Record<string, Row>>>> | undefined

@@ -7,8 +7,8 @@ import type { ImageAbilities, VideoAbilities } from '../catalogue/types.ts'
 import { complete } from './complete.ts'
 
 /**
- * Completes an image model of the file from the catalogue. With a price in the file, the catalogue's price of
- * text in the response does not apply.
+ * Completes an image model of the file from the catalogue. With a price in the file, the catalogue's prices
+ * of images, and of text in the response, do not apply.
  */
 export function readImages (
   own: Parsed<typeof ImagesEntry> | null, known: ImageAbilities | undefined, hasOwnPrice: boolean
@@ -18,7 +18,7 @@ export function readImages (
   return {
     ...sizesOf(own, base),
     qualities: own?.qualities ?? base.qualities,
-    prices: own?.prices ?? base.prices,
+    prices: own?.prices ?? (hasOwnPrice ? [] : base.prices),
     tokens: own?.tokens == null ? base.tokens : [{ size: null, quality: null, tokens: own.tokens }],
     textOutputPico: hasOwnPrice ? null : base.textOutputPico
   }
@@ -39,10 +39,11 @@ function sizesOf (
   }
 }
 
-/** Completes a video model of the file from the catalogue. */
+/** Completes a video model of the file from the catalogue, without its prices if the file has one. */
 export function readVideo (
-  own: Parsed<typeof VideoEntry> | null, known: VideoAbilities | undefined
+  own: Parsed<typeof VideoEntry> | null, listed: VideoAbilities | undefined, hasOwnPrice: boolean
 ): VideoAbilities | undefined {
+  const known = listed && hasOwnPrice ? { ...listed, prices: [] } : listed
   if (own === null) return known
   return {
     ...complete(own, known ?? unknownVideo),

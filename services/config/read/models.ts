@@ -1,7 +1,6 @@
 import type { Parsed } from '../../../schemas/config/fields.ts'
 import { defaultCreated, deploymentDefaults, ModelEntry, type PriceEntry } from '../../../schemas/config/models.ts'
 import { catalogueModel } from '../catalogue/models.ts'
-import { knownVideo } from '../catalogue/videos.ts'
 import { guessKind, isServed, kindsAt } from '../catalogue/kinds.ts'
 import type {
   Capabilities, DeploymentConfig, ModelConfig, Price, PriceTier, ProviderConfig
@@ -59,7 +58,8 @@ function readModel (
   // Several deployments may differ, so the catalogue applies only to a single one.
   const only = deployments.length === 1 ? first : undefined
   const known = only && catalogueModel(only.provider, only.model)
-  const videoAbilities = readVideo(video, only && knownVideo(only.provider, only.model))
+  const hasOwnPrice = price !== null || deployments.some(deployment => deployment.price != null)
+  const videoAbilities = readVideo(video, known?.video, hasOwnPrice)
   if (video?.defaultSeconds != null && videoAbilities?.seconds?.includes(video.defaultSeconds) === false) {
     document.report([...path, 'video', 'default_seconds'], 'is not one of the supported lengths')
   }
@@ -77,7 +77,7 @@ function readModel (
     contextWindow: own.contextWindow ?? known?.contextWindow ?? null,
     maxOutput: own.maxOutput ?? known?.maxOutput ?? null,
     capabilities: complete(capabilities ?? unsaid, known?.capabilities ?? { ...textOnly, vision: kind === 'video' }),
-    images: readImages(images, known?.images, price !== null),
+    images: readImages(images, known?.images, hasOwnPrice),
     video: videoAbilities,
     quality: { ...item.quality },
     ownedBy: own.ownedBy ?? first?.provider ?? '',

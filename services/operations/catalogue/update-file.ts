@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import type { CatalogueFile, CataloguePrice, CatalogueRow } from '../../config/catalogue/catalogue-file.ts'
-import { dearest, rateNames, ratesAbove, type Cost } from '../../config/catalogue/dearest.ts'
+import type { CatalogueFile, CatalogueRow } from '../../config/catalogue/catalogue-file.ts'
 import { knownProviders } from '../../../schemas/config/known-providers.ts'
+import { compareRows, keptPrices } from './compare-prices.ts'
 
 export const maxCatalogueBytes = 4 * 1024 ** 2
 
@@ -24,6 +24,21 @@ const Tier = Type.Object(
   { ...rates, aboveTokens: Type.Integer({ minimum: 1 }) }, { additionalProperties: false }
 )
 
+/** USD 10,000 per second or image. */
+const nano = Type.Integer({ minimum: 0, maximum: 10_000_000_000_000 })
+const size = Type.Optional(Type.String({ pattern: '^[1-9]\\d{1,4}x[1-9]\\d{1,4}$' }))
+
+const VideoPrice = Type.Object({
+  size, audio: Type.Optional(Type.Boolean()), secondNano: nano
+}, { additionalProperties: false })
+
+const ImagePrice = Type.Object({
+  size,
+  quality: Type.Optional(Type.String({ pattern: '^[a-z]{1,16}$' })),
+  imageNano: nano,
+  furtherMegapixelNano: Type.Optional(nano)
+}, { additionalProperties: false })
+
 const Row = Type.Object({
   kind: literals('chat', 'image', 'video', 'other'),
   input: media,
@@ -36,6 +51,8 @@ const Row = Type.Object({
     ...rates, audioInputPico: Type.Optional(pico), audioOutputPico: Type.Optional(pico)
   }, { additionalProperties: false })),
   tiers: Type.Optional(Type.Array(Tier, { maxItems: 8 })),
+  videoPrices: Type.Optional(Type.Array(VideoPrice, { minItems: 1, maxItems: 100 })),
+  imagePrices: Type.Optional(Type.Array(ImagePrice, { minItems: 1, maxItems: 100 })),
   from: Type.Optional(text),
   released: Type.String({ pattern: '^\\d{4}-\\d\\d(-\\d\\d)?$' }),
   knowledge: Type.Optional(Type.String({ pattern: '^\\d{4}(-\\d\\d){0,2}$' })),
@@ -94,51 +111,12 @@ export function joinUpdate (
     const before = new Map(Object.entries(current.providers[id] ?? {}))
     const after = Object.entries(rows).map(([name, row]): [string, CatalogueRow] => {
       const old = before.get(name)
-      const list = listOf(change, old, row)
-      list?.push(`${id}/${name}`)
-      const isKept = list === change.fallen && !allowsLower && old !== undefined
-      return [name, isKept ? { ...row, ...dearer(old, row) } : row]
+      const changed = compareRows(old, row)
+      if (changed !== null) change[changed].push(`${id}/${name}`)
+      const isKept = changed === 'fallen' && !allowsLower && old !== undefined
+      return [name, isKept ? { ...row, ...keptPrices(old, row) } : row]
     })
     providers[id] = Object.fromEntries([...before, ...after])
   }
   return { ...change, file: { ...update, providers } }
-}
-
-function listOf (
-  { added, risen, fallen }: Omit<CatalogueChange, 'file'>, before: Cost | undefined, after: Cost
-): string[] | null {
-  if (before?.price === undefined) return before === undefined || after.price !== undefined ? added : null
-  if (after.price === undefined) return fallen
-  const compared = ratesOf(before, after)
-  if (compared.some(([old, next]) => next < old)) return fallen
-  return compared.some(([old, next]) => next > old) ? risen : null
-}
-
-/** Each rate before and after, at every length at which either changes. */
-function ratesOf (before: Cost, after: Cost): [number, number][] {
-  const tiers = [before, after].flatMap(cost => cost.tiers ?? [])
-  const lengths = [0, ...tiers.map(({ aboveTokens }) => aboveTokens)]
-  return lengths.flatMap(length => {
-    const [old, next] = [ratesAbove(before, length), ratesAbove(after, length)]
-    if (old === undefined || next === undefined) return []
-    return rateNames.map((name): [number, number] => [rateOf(old, name), rateOf(next, name)])
-  })
-}
-
-/** A rate that is absent is that of other tokens. */
-function rateOf (price: CataloguePrice, name: typeof rateNames[number]): number {
-  const isOutput = name === 'outputPico' || name === 'audioOutputPico'
-  return price[name] ?? (isOutput ? price.outputPico : price.inputPico)
-}
-
-function dearer (before: CatalogueRow, after: CatalogueRow): Cost {
-  return dearest([before, after].map(completed))
-}
-
-function completed ({ price, tiers }: Cost): Cost {
-  const complete = <Rates extends CataloguePrice>(rates: Rates): Rates => {
-    const { inputPico, cacheReadPico = inputPico, cacheWritePico = inputPico } = rates
-    return { ...rates, cacheReadPico, cacheWritePico }
-  }
-  return { ...(price && { price: complete(price) }), ...(tiers && { tiers: tiers.map(complete) }) }
 }

@@ -33,13 +33,22 @@ t.test('every row is valid and of a known provider', async t => {
   }
 })
 
-t.test('they are video models without a price in the catalogue', async t => {
-  t.match(catalogueModel('runway', 'gen4.5'), { kind: 'video', price: null, video: { defaultSeconds: 5 } })
+t.test('they are video models, with their prices by the second and by size', async t => {
+  t.match(catalogueModel('runway', 'gen4.5'), {
+    kind: 'video', price: null, video: { defaultSeconds: 5, prices: [{ size: null, audio: null, secondNano: 120_000_000 }] }
+  })
+  t.match(catalogueModel('wan', 'wan3.0-video')?.video?.prices.map(({ size, secondNano }) => [size, secondNano]), [
+    ['854x480', 50_000_000], ['960x540', 100_000_000], ['1280x720', 100_000_000], ['1366x768', 200_000_000], ['1920x1080', 200_000_000]
+  ])
+  t.same(catalogueModel('kling', 'kling-v2-6')?.video?.prices, [])
   t.match(catalogueModel('xai', 'grok-imagine-video'), { kind: 'video', contextWindow: 1024, video: { lastFrame: false } })
   t.equal(catalogueModel('mine', 'gen4.5'), undefined)
   t.ok(catalogueModelNames('runway').includes('gen4.5') && !catalogueModelNames('gemini').some(name => name.startsWith('veo')))
   t.equal(catalogueModelNames('xai').filter(name => name === 'grok-imagine-video').length, 1)
   const model = '{ id: film, provider: runway, model: gen4.5, price: { second: 0.1 } }'
   const file = `providers: [{ id: runway, api_key: x }]\nmodels: [${model}]`
-  t.match(parseConfig(file, {}).models[0], { kind: 'video', price: { secondNano: 100_000_000 } })
+  t.match(parseConfig(file, {}).models[0], { kind: 'video', price: { secondNano: 100_000_000 }, video: { prices: [] } },
+    'the price of the file is the only one')
+  const unpriced = parseConfig(file.replace(', price: { second: 0.1 }', ''), {}).models[0]
+  t.match(unpriced?.video?.prices, [{ secondNano: 120_000_000 }])
 })
