@@ -30,6 +30,9 @@ const corrections: readonly Correction[] = [
   { provider: 'moonshot', models: /^kimi-(k2\.[5-9]|k3)/, temperature: false }
 ]
 
+/** Models that choose another model, at its price: openrouter.ai/docs, "Auto Router"; `-1` in its list. */
+const routers = /^(auto|openrouter\/(?!free$).*|.*-router)$/
+
 type Providers = CatalogueFile['providers']
 
 /**
@@ -46,6 +49,10 @@ export function corrected (providers: Providers): Providers {
 
 function correctedRow (provider: string, name: string, row: CatalogueRow): CatalogueRow {
   if (row.kind !== 'chat') return row
+  if (provider === 'openrouter' && routers.test(name)) {
+    const { price, tiers, from, ...unpriced } = row
+    return unpriced
+  }
   const found = corrections.filter(one => one.provider === provider && one.models.test(name))
   if (provider === 'anthropic') found.push(correctionOfClaude(name))
   if (provider === 'gemini' && name.startsWith('gemini-')) found.push(correctionOfGemini(name))

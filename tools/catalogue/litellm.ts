@@ -3,6 +3,7 @@ import { Value } from '@sinclair/typebox/value'
 import type {
   CatalogueImagePrice, CataloguePrice, CatalogueRow, CatalogueTier, Feature, Modality
 } from '../../services/config/catalogue/catalogue-file.ts'
+import { declaredImages } from '../../services/providers/fal/image-fields.ts'
 import { exactPico, keepDigits } from './digits.ts'
 import { imagePricesOf, imageVariant, videoPricesOf, type MediaPrices } from './media-prices.ts'
 import { releasedBy, type Source } from './merge.ts'
@@ -101,7 +102,8 @@ function isSellable (
   provider: string, name: string, { kind, price, videoPrices, imagePrices }: CatalogueRow
 ): boolean {
   if (!mediaProviders.has(provider)) return kind !== 'chat' || price !== undefined
-  if (provider === 'fal' && !name.includes('/')) return false
+  // Of an image model whose fields are unknown, the size of an image may not be the one that was priced.
+  if (provider === 'fal' && kind === 'image' && !declaredImages().includes(name)) return false
   return (videoPrices !== undefined || imagePrices !== undefined) && !edits.test(name)
 }
 

@@ -43,7 +43,7 @@ function hasFreeFrames ({ provider_specific_entry: entry }: Fields): boolean {
 /** Models that fal bills by begun megapixels: the notes of litellm's rows; fal.ai/models, 24 Nov 2026. */
 const byMegapixel = /^fal-ai\/(flux\/|flux-lora|flux-pro\/v1\.1$|flux-2|stable-diffusion)/
 
-/** Sizes that fal makes at each of litellm's names of resolutions of images. */
+/** Sizes that stand for litellm's names of resolutions of images. */
 const squares = { '0.5K': '512x512', '1K': '1024x1024', '2K': '2048x2048', '4K': '4096x4096' } as const
 
 /**
@@ -56,15 +56,16 @@ export function imagePricesOf (
   const base = exactNano(fields.output_cost_per_image) ?? exactNano(fields.input_cost_per_image)
   const isByToken = 'input_cost_per_token' in fields
   if (base === undefined || isByToken) return {}
-  const stated = Object.entries(squares).flatMap(([suffix, size]) => {
+  const stated = [...variants, ...Object.entries(squares).flatMap(([suffix, size]) => {
     const imageNano = exactNano(fields[`output_cost_per_image_${suffix}`])
     return imageNano === undefined ? [] : [{ size, imageNano }]
-  })
-  const dearest = Math.max(base, ...[...stated, ...variants].map(({ imageNano }) => imageNano))
+  })]
+  const dearest = Math.max(base, ...stated.map(({ imageNano }) => imageNano))
   const isByMegapixel = provider === 'fal' && byMegapixel.test(name)
   return {
     imagePrices: [
-      ...provider === 'fal' ? [...stated, ...variants] : [],
+      // Elsewhere the quality, which the row does not name, changes the price too.
+      ...provider === 'fal' ? stated : [],
       { imageNano: dearest, ...(isByMegapixel && { furtherMegapixelNano: dearest }) }
     ]
   }

@@ -36,7 +36,8 @@ export function mergeSources (sources: readonly Source[]): Merged {
         const row = source.providers[id]?.[name]
         return row === undefined ? [] : [{ source, row }]
       })
-      return [name, mergeRows(found, text => contradictions.push(`${id}/${name}: ${text}`))]
+      const report = (text: string): unknown => contradictions.push(`${id}/${name}: ${text}`)
+      return [name, mergeRows(withoutDoubtfulZero(`${id}/${name}`, found, report), report)]
     })
     providers[id] = Object.fromEntries(rows)
   }
@@ -50,6 +51,28 @@ export function releasedBy (name: string, date: string): string {
 }
 
 interface Found { source: Source, row: CatalogueRow }
+
+const freeNames = /:free$|^nvidia\//
+
+/**
+ * The rows without a price of 0 that one of the newer tables alone has: it may stand for one that the table
+ * does not know, such as that of a router. It counts if the name says `:free`, and at NVIDIA, whose hosted
+ * models are free.
+ */
+function withoutDoubtfulZero (name: string, found: Found[], report: (text: string) => unknown): Found[] {
+  const [first, second] = found.filter(({ row }) => isFree(row))
+  if (second !== undefined || first?.source.id === 'models.dev' || freeNames.test(name)) return found
+  return found.map(one => {
+    if (!isFree(one.row)) return one
+    report(`price omitted: it is 0 only at ${one.source.id}`)
+    const { price, tiers, ...row } = one.row
+    return { ...one, row }
+  })
+}
+
+function isFree ({ price }: CatalogueRow): boolean {
+  return price?.inputPico === 0 && price.outputPico === 0
+}
 
 function mergeRows (found: readonly Found[], report: (text: string) => void): CatalogueRow {
   const [first] = found

@@ -34,6 +34,12 @@ export function imageFieldsOf (name: string): FalImageModel {
   return { ...usual, negative: true }
 }
 
+/** The names of the models that fal's client declares. */
+export function declaredImages (): string[] {
+  known ??= readModels()
+  return Object.keys(known.models)
+}
+
 function readModels (): FalImageModels {
   return JSON.parse(readFileSync(new URL('images.json', import.meta.url), 'utf8'))
 }

@@ -37,13 +37,13 @@ t.test('pictures that are free of charge add nothing', async t => {
 
 t.test('prices of one quality and size come first, and the dearest applies to all others', async t => {
   const rows = rowsOf({
-    'fal_ai/m/t': image('fal_ai', { output_cost_per_image: 0.03 }),
-    'fal_ai/low/1024-x-768/m/t': image('fal_ai', { output_cost_per_image: 0.01 }),
-    'fal_ai/max/3840-x-2160/m/t': image('fal_ai', { output_cost_per_image: 0.4 })
+    'fal_ai/fal-ai/aura-flow': image('fal_ai', { output_cost_per_image: 0.03 }),
+    'fal_ai/low/1024-x-768/fal-ai/aura-flow': image('fal_ai', { output_cost_per_image: 0.01 }),
+    'fal_ai/max/3840-x-2160/fal-ai/aura-flow': image('fal_ai', { output_cost_per_image: 0.4 })
   })
   t.same(rows, {
-    'fal/m/t': {
-      ...rows['fal/m/t'],
+    'fal/fal-ai/aura-flow': {
+      ...rows['fal/fal-ai/aura-flow'],
       imagePrices: [
         { size: '1024x768', quality: 'low', imageNano: 10_000_000 },
         { size: '3840x2160', quality: 'max', imageNano: 400_000_000 },

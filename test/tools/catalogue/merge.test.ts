@@ -125,3 +125,14 @@ t.test('an answer as long as the window is no limit', async t => {
   const { groq } = withAgreedWindows({ groq: rows }, () => {})
   t.match(groq, { a: { maxOutput: 131_072 }, b: { maxOutput: 8000 } })
 })
+
+t.test('a price of 0 that one of the newer tables alone has is omitted, unless the name says that it is free', async t => {
+  const free = chat(price(0, 0))
+  const { providers, contradictions } = mergeSources([
+    source('litellm', '2026-11-01', { router: free, 'm:free': free, both: free }),
+    source('pi-ai', '2026-11-01', { both: free })
+  ])
+  t.equal(providers.openai?.router?.price, undefined)
+  t.match(providers.openai, { 'm:free': free, both: free })
+  t.same(contradictions, ['openai/router: price omitted: it is 0 only at litellm'])
+})
