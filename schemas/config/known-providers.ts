@@ -85,7 +85,8 @@ export const knownProviders: readonly KnownProvider[] = [
     keys: ['HF_TOKEN', 'HUGGINGFACE_API_KEY', 'HUGGING_FACE_HUB_TOKEN']
   }),
   media('runway', 'RUNWAYML', 'https://api.dev.runwayml.com/v1', { keys: ['RUNWAYML_API_SECRET', 'RUNWAY_API_KEY'] }),
-  media('fal', 'FAL', 'https://queue.fal.run', { keys: ['FAL_KEY', 'FAL_API_KEY'] }),
+  // It has no list of names, but of prices.
+  media('fal', 'FAL', 'https://queue.fal.run', { keys: ['FAL_KEY', 'FAL_API_KEY'], discover: true }),
   media('replicate', 'REPLICATE', 'https://api.replicate.com/v1',
     { keys: ['REPLICATE_API_TOKEN', 'REPLICATE_API_KEY'] }),
   media('bfl', 'BFL', 'https://api.bfl.ai/v1'),

@@ -1,7 +1,7 @@
 import type { GatewayConfig, ModelConfig, ProviderConfig } from '../config/catalogue/types.ts'
 import type { Providers } from '../providers/registry.ts'
 import { compileGlob } from '../shared/glob.ts'
-import type { StatedKind } from './kind-at.ts'
+import type { Stated } from './kind-at.ts'
 import { hintFor } from './missing-hint.ts'
 import { createModelRegistry, isSold, type ModelRegistry, type ResolvedModel } from './registry.ts'
 
@@ -28,7 +28,7 @@ export function createModels ({ config, providers, onUnlisted, onTruncated }: Mo
   let found: readonly ProviderConfig[] = []
   let aliases: readonly Alias[] = []
   const offered = new Map<string, string[]>()
-  const statedKind: StatedKind = (provider, model) => providers.get(provider)?.kindOf?.(model)
+  const stated: Stated = (provider, model) => providers.get(provider)?.statedOf?.(model)
 
   function apply (next: GatewayConfig): void {
     const all = [...next.providers]
@@ -36,7 +36,7 @@ export function createModels ({ config, providers, onUnlisted, onTruncated }: Mo
       if (!all.some(({ id, baseUrl }) => id === one.id || isSameServer(baseUrl, one.baseUrl))) all.push(one)
     }
     providers.apply(all)
-    registry = createModelRegistry({ ...next, providers: all }, statedKind)
+    registry = createModelRegistry({ ...next, providers: all }, stated)
     for (const { id } of all) registry.setDiscovered(id, offered.get(id) ?? [])
     running = { ...next, providers: all }
     aliases = next.aliases.map(({ pattern, model }) => ({ matches: compileGlob(pattern), model }))

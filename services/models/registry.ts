@@ -3,7 +3,8 @@ import type { DeploymentConfig, GatewayConfig, ModelConfig, ProviderConfig } fro
 import type { ModelKind } from '../config/catalogue/kinds.ts'
 import { compileGlob } from '../shared/glob.ts'
 import { createLru } from '../shared/lru.ts'
-import { kindAt, servedKindAt, type StatedKind } from './kind-at.ts'
+import { kindAt, servedKindAt, type Stated } from './kind-at.ts'
+import { withStatedPrice } from './stated-price.ts'
 
 /** A model and its deployments, sorted by ascending priority, then by descending weight. */
 export interface ResolvedModel { model: ModelConfig, deployments: DeploymentConfig[] }
@@ -18,10 +19,10 @@ export type ModelRegistry = ReturnType<typeof createModelRegistry>
  * share private state.
  */
 export function createModelRegistry (
-  config: Pick<GatewayConfig, 'providers' | 'models' | 'unpriced'>, statedKind: StatedKind = () => undefined
+  config: Pick<GatewayConfig, 'providers' | 'models' | 'unpriced'>, stated: Stated = () => undefined
 ) {
   const priced = config.unpriced === 'family' ? withFamilyPrice : (model: ModelConfig) => model
-  const configured = new Map(config.models.map((model) => [model.id, toResolved(priced(model))]))
+  let configured = resolveConfigured()
   const claims = config.providers.flatMap(({ id, claims }) => {
     return claims.map((glob) => ({ provider: id, matches: compileGlob(glob) }))
   })
@@ -31,6 +32,19 @@ export function createModelRegistry (
   const discovered = new Set<string>()
   let bareNames: Offers | null = null
   const unlisted = createLru<ResolvedModel>(limits.cachedUnlisted)
+
+  /** A configured model without a price has the one that its provider states. */
+  function resolveConfigured (): Map<string, ResolvedModel> {
+    return new Map(config.models.map(model => {
+      const isOpen = !isSold(model) && model.deployments.length === 1
+      return [model.id, toResolved(isOpen ? atStatedPrice(model) : priced(model))]
+    }))
+  }
+
+  function atStatedPrice (model: ModelConfig): ModelConfig {
+    const [first] = model.deployments
+    return priced(withStatedPrice(model, first && stated(first.provider, first.model)))
+  }
 
   function resolve (id: string): ResolvedModel | undefined {
     return configured.get(id) ?? findOffered(id) ?? unlisted.get(id) ?? findUnlisted(id)
@@ -43,8 +57,8 @@ export function createModelRegistry (
 
   /** A model as a provider offers it; null if the provider cannot serve it here. */
   function offeredModel (provider: ProviderConfig, upstream: string): ModelConfig | null {
-    const kind = servedKindAt(provider, upstream, statedKind)
-    return kind && priced(modelFromCatalogue(provider.id, upstream, kind))
+    const kind = servedKindAt(provider, upstream, stated)
+    return kind && atStatedPrice(modelFromCatalogue(provider.id, upstream, kind))
   }
 
   function toOffers (provider: ProviderConfig, upstreamIds: readonly string[]): Offers {
@@ -107,18 +121,18 @@ export function createModelRegistry (
       const prefix = providers.get(providerOf(id))
       const provider = prefix ?? providers.get(claims.find(({ matches }) => matches(id))?.provider ?? '')
       const upstream = prefix === undefined ? id : id.slice(prefix.id.length + 1)
-      if (provider === undefined || servedKindAt(provider, upstream, statedKind) !== null) return undefined
-      return kindAt(provider, upstream, statedKind)
+      if (provider === undefined || servedKindAt(provider, upstream, stated) !== null) return undefined
+      return kindAt(provider, upstream, stated)
     },
 
     /**
-     * Replaces the models of a provider; with none, the catalogue's apply. Returns the number of dropped
-     * ones. Throws RangeError for an unknown provider.
+     * Replaces the models of a provider, and their prices by those that it states; with none, the catalogue's
+     * models apply. Returns the number of dropped ones. Throws RangeError for an unknown provider.
      */
     setDiscovered (provider: string, upstreamIds: readonly string[]): number {
       const config = providers.get(provider)
       if (config === undefined) throw new RangeError(`There is no provider ${provider}.`)
-      const servable = upstreamIds.filter((id) => servedKindAt(config, id, statedKind) !== null)
+      const servable = upstreamIds.filter((id) => servedKindAt(config, id, stated) !== null)
       const offered = [...new Set(servable)]
         .filter((id) => id !== '' && id.length + provider.length < limits.idLength)
         .slice(0, limits.discoveredPerProvider)
@@ -130,6 +144,8 @@ export function createModelRegistry (
         discovered.add(provider)
       }
       bareNames = null
+      configured = resolveConfigured()
+      unlisted.clear()
       return servable.length - offered.length
     }
   }

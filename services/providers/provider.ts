@@ -3,7 +3,9 @@ import type {
 } from '../../schemas/openai/chat-completions.ts'
 import type { Completion, CompletionRequest } from '../../schemas/openai/completions.ts'
 import type { ModelKind } from '../config/catalogue/kinds.ts'
+import type { Cost } from '../config/catalogue/dearest.ts'
 import type { FieldPricing } from '../config/catalogue/priced-fields.ts'
+import type { ImageAbilities, VideoAbilities } from '../config/catalogue/types.ts'
 import type { JsonText } from '../shared/json.ts'
 import type { Download } from '../media/media.ts'
 import type { Connection } from './upstream/response.ts'
@@ -104,6 +106,16 @@ export interface ResponsesCall extends ChatCall {
 /** The most tokens of a prompt with its answer, and of an answer; absent: not known. */
 export interface ServerLimits { contextWindow?: number, maxOutput?: number }
 
+/** What a server's lists state of a model; absent: nothing. */
+export interface StatedModel {
+  kind?: ModelKind | undefined
+  /** By the token. */
+  cost?: (Cost & { searchNano?: number }) | undefined
+  /** What a video model does, and its prices per second. */
+  video?: Partial<VideoAbilities> & Pick<VideoAbilities, 'prices'>
+  images?: Partial<ImageAbilities> & Pick<ImageAbilities, 'prices'>
+}
+
 /** Text generation at one upstream. All methods throw UpstreamError. */
 export interface ChatApi {
   chat (call: ChatCall): Promise<ChatResponse>
@@ -131,8 +143,8 @@ export interface ChatApi {
   models?: (signal: AbortSignal) => Promise<string[]>
   /** What the server has said of the lengths that a model takes. Absent: it never does. */
   limitsOf?: (model: string) => ServerLimits
-  /** The kind of a model that the server's list has stated. Absent: it never does. */
-  kindOf?: (model: string) => ModelKind | undefined
+  /** What the server's lists have stated of a model. Absent: it never does. */
+  statedOf?: (model: string) => StatedModel | undefined
   /** What it would not do of a request, by the parameters alone. Absent: it takes all of them. */
   unmet?: (request: ChatCompletionRequest, model: string) => UnmetParameters
 }
@@ -174,4 +186,6 @@ export interface ProviderParts {
   chat?: (upstream: Upstream) => ChatApi
   images?: (upstream: Upstream) => ImageProvider
   videos?: ((upstream: Upstream) => VideoProvider) | undefined
+  /** Prices that a provider without a list of models states. */
+  prices?: (upstream: Upstream) => Required<Pick<ChatApi, 'models' | 'statedOf'>>
 }

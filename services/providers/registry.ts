@@ -8,6 +8,7 @@ import type { Connection } from './upstream/response.ts'
 import { createAnthropic } from './anthropic/anthropic.ts'
 import { createBflImages } from './bfl.ts'
 import { createFalImages } from './fal/images.ts'
+import { createFalPrices } from './fal/prices.ts'
 import { createFalVideos } from './fal/videos.ts'
 import { createGemini } from './gemini/gemini.ts'
 import { createGeminiImages } from './gemini/images.ts'
@@ -37,7 +38,7 @@ const protocols: Readonly<Record<Protocol, ProviderParts | ((config: ProviderCon
     videos: () => createSandboxVideos({ durationMs: videoMs ?? undefined })
   }),
   bfl: { images: createBflImages },
-  fal: { images: createFalImages, videos: createFalVideos },
+  fal: { images: createFalImages, videos: createFalVideos, prices: createFalPrices },
   kling: { videos: createKlingVideos },
   luma: { videos: createLumaVideos },
   minimax: { videos: createMiniMaxVideos },
@@ -73,11 +74,12 @@ export function createProvider (
   }
 
   const row = protocols[config.protocol]
-  const { chat, images, videos } = typeof row === 'function' ? row(config) : row
+  const { chat, images, videos, prices } = typeof row === 'function' ? row(config) : row
   return {
     id,
     ...pricingOf(config),
     ...chat?.(open()),
+    ...prices?.(open()),
     ...disconnectOf(config),
     images: images?.(open()),
     videos: videos?.(open()),

@@ -34,3 +34,12 @@ function dearestOf (prices: readonly CataloguePrice[]): CataloguePrice {
   })
   return { inputPico: 0, outputPico: 0, ...Object.fromEntries(rates) }
 }
+
+/** A cost that states the rates of cached tokens, which are those of other tokens where it has none. */
+export function completed ({ price, tiers }: Cost): Cost {
+  const complete = <Rates extends CataloguePrice>(rates: Rates): Rates => {
+    const { inputPico, cacheReadPico = inputPico, cacheWritePico = inputPico } = rates
+    return { ...rates, cacheReadPico, cacheWritePico }
+  }
+  return { ...(price && { price: complete(price) }), ...(tiers && { tiers: tiers.map(complete) }) }
+}

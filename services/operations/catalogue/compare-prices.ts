@@ -1,7 +1,7 @@
 import type {
   CatalogueImagePrice, CataloguePrice, CatalogueRow, CatalogueVideoPrice
 } from '../../config/catalogue/catalogue-file.ts'
-import { dearest, rateNames, ratesAbove, type Cost } from '../../config/catalogue/dearest.ts'
+import { completed, dearest, rateNames, ratesAbove, type Cost } from '../../config/catalogue/dearest.ts'
 
 type Prices = Pick<CatalogueRow, 'price' | 'tiers' | 'videoPrices' | 'imagePrices'>
 
@@ -62,12 +62,4 @@ function imageRates (
   { size = '', quality = '', imageNano, furtherMegapixelNano = 0 }: CatalogueImagePrice
 ): [string, number][] {
   return [[`image ${size} ${quality}`, imageNano], [`megapixel ${size} ${quality}`, furtherMegapixelNano]]
-}
-
-function completed ({ price, tiers }: Cost): Cost {
-  const complete = <Rates extends CataloguePrice>(rates: Rates): Rates => {
-    const { inputPico, cacheReadPico = inputPico, cacheWritePico = inputPico } = rates
-    return { ...rates, cacheReadPico, cacheWritePico }
-  }
-  return { ...(price && { price: complete(price) }), ...(tiers && { tiers: tiers.map(complete) }) }
 }

@@ -48,6 +48,12 @@ export function fieldsOf (name: string): FalModel {
   return known.get(name) ?? guess(name)
 }
 
+/** The names of the models that fal's client declares. */
+export function declaredVideos (): string[] {
+  known ??= readModels()
+  return [...known.keys()]
+}
+
 function readModels (): ReadonlyMap<string, FalModel> {
   const text = readFileSync(new URL('models.json', import.meta.url), 'utf8')
   const { models }: { models: Record<string, Partial<FalModel>> } = JSON.parse(text)

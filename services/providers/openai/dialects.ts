@@ -59,6 +59,8 @@ export interface Dialect {
   cacheBreakpoints: RegExp | null
   /** Prefix to remove from the names in the list of models. */
   modelPrefix: string
+  /** Whether its list has OpenRouter's prices, and `/videos/models` its video models. */
+  statesPrices: boolean
   images: ImageDialect
   /** Creates the video part; null: it makes no videos. */
   videos: NonNullable<ProviderParts['videos']> | null
@@ -91,6 +93,7 @@ const base: Dialect = {
   reasoningFormat: 'openai-responses-v1',
   cacheBreakpoints: null,
   modelPrefix: '',
+  statesPrices: false,
   images: imageDialects.compatible,
   videos: null
 }
@@ -161,6 +164,7 @@ export const dialects: Readonly<Record<string, Dialect>> = {
     rules: requestRules.openrouter,
     finishReasons: { error: 'error' },
     cost: openRouterCost,
+    statesPrices: true,
     searches: { path: ['usage', 'server_tool_use_details', 'web_search_requests'], models: /^/ },
     // It takes the marks out for other models: openrouter.ai/docs, GPT-5.6 migration.
     cacheBreakpoints: /^openai\/gpt-(5\.[6-9]|[6-9]|[12]\d)/,

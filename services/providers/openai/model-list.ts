@@ -1,15 +1,17 @@
 import type { ModelKind } from '../../config/catalogue/kinds.ts'
 import { isObject, isText, type JsonObject } from '../../shared/json.ts'
-import type { ServerLimits } from '../provider.ts'
+import type { ServerLimits, StatedModel } from '../provider.ts'
 import { statedLimits } from '../server-limits.ts'
 
-interface ListedModel { name: string, kind: ModelKind | undefined, limits: ServerLimits }
+interface ListedModel { name: string, stated: StatedModel, limits: ServerLimits }
 
 /**
  * Reads a server's list of models: `{data: […]}`, `{models: […]}` or the bare array (Together), of objects or
- * names. `prefix` is removed from the names.
+ * names. `prefix` is removed from the names, and `costOf` reads a row's `pricing`.
  */
-export function readModelList (list: unknown, prefix: string): ListedModel[] {
+export function readModelList (
+  list: unknown, prefix: string, costOf: (pricing: unknown) => StatedModel['cost'] = () => undefined
+): ListedModel[] {
   const rows = Array.isArray(list) ? list : isObject(list) ? list.data ?? list.models : []
   return (Array.isArray(rows) ? rows : []).flatMap((row: unknown) => {
     const model = isText(row) ? { id: row } : row
@@ -17,7 +19,8 @@ export function readModelList (list: unknown, prefix: string): ListedModel[] {
     const id = [model.id, model.model, model.name].find(isText)
     if (id === undefined) return []
     const name = id.startsWith(prefix) ? id.slice(prefix.length) : id
-    return [{ name, kind: statedKind(model), limits: statedLimits(model) }]
+    const stated = { kind: statedKind(model), cost: costOf(model.pricing) }
+    return [{ name, stated, limits: statedLimits(model) }]
   })
 }
 

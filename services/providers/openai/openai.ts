@@ -1,4 +1,3 @@
-import type { ModelKind } from '../../config/catalogue/kinds.ts'
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, isText, type JsonObject } from '../../shared/json.ts'
 import {
@@ -6,13 +5,15 @@ import {
 } from '../upstream/read-response.ts'
 import { readUpstreamError } from '../error-body.ts'
 import { recordChoices } from '../generated-text.ts'
-import type { ChatApi, ProviderResponse, ProviderParts, Upstream } from '../provider.ts'
+import type { ChatApi, ProviderResponse, ProviderParts, StatedModel, Upstream } from '../provider.ts'
 import { limitsInRefusal } from '../server-limits.ts'
 import { promptsOf } from '../../shared/request-fields.ts'
 import { createReport, recordUsage, statedName, type StreamReport } from '../report.ts'
 import { dialects, type Dialect } from './dialects.ts'
 import { createOpenAIImages } from './images.ts'
 import { readModelList } from './model-list.ts'
+import { openRouterCostOf } from './openrouter-price.ts'
+import { readVideoModels } from './openrouter-video-list.ts'
 import { OutputGuard } from './output-guard.ts'
 import { createResponsesApi } from './responses/responses-api.ts'
 import { createResponseSender } from './responses/send-request.ts'
@@ -73,7 +74,7 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
   }
   const postHeaders = { ...ownHeaders, 'content-type': 'application/json', accept: '*/*' }
 
-  let kinds: ReadonlyMap<string, ModelKind | undefined> = new Map()
+  let stated: ReadonlyMap<string, StatedModel> = new Map()
   const { learnLimits, limitsOf, send } = createSender({ apiKey, headers: postHeaders, connection, dialect })
 
   async function post<Body, Chunk> (path: string, call: TextCall): Promise<ProviderResponse<Body, Chunk>> {
@@ -114,6 +115,15 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
     }
   }
 
+  /** A list of the server; null for a status that means that it has none. */
+  async function readList (path: string, signal: AbortSignal, missing?: number): Promise<unknown> {
+    const upstream = await connection.send({ method: 'GET', path, headers: ownHeaders, signal })
+    if (upstream.status === 200) return await parseResponse(await readText(upstream))
+    const error = await readUpstreamError(upstream, apiKey)
+    if (upstream.status === missing) return null
+    throw error
+  }
+
   return {
     chat: byChat,
     stopsOnDisconnect: dialect.stopsOnDisconnect,
@@ -121,15 +131,16 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
     ...responsesParts(),
     unmet: (request, model) => unmetByEither(request, model, dialect),
     limitsOf,
-    kindOf: model => kinds.get(model),
+    statedOf: model => stated.get(model),
     complete: dialect.completions ? call => post('/completions', call) : undefined,
     async models (signal) {
-      const upstream = await connection.send({ method: 'GET', path: '/models', headers: ownHeaders, signal })
-      if (upstream.status !== 200) throw await readUpstreamError(upstream, apiKey)
-      const listed = readModelList(await parseResponse(await readText(upstream)), dialect.modelPrefix)
-      kinds = new Map(listed.map(({ name, kind }) => [name, kind]))
+      const list = await readList('/models', signal)
+      const { modelPrefix, statesPrices } = dialect
+      const listed = readModelList(list, modelPrefix, statesPrices ? openRouterCostOf : undefined)
+      const videos = statesPrices ? readVideoModels(await readList('/videos/models', signal, 404)) : []
+      stated = new Map([...listed.map(({ name, stated }) => [name, stated] as const), ...videos])
       for (const { name, limits } of listed) learnLimits(name, limits)
-      return listed.map(({ name }) => name)
+      return [...stated.keys()]
     }
   }
 }

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { parseConfig } from '../../../services/config/read/parse.ts'
+import type { ModelConfig } from '../../../services/config/catalogue/types.ts'
 import { createModelRegistry } from '../../../services/models/registry.ts'
 
 const config = parseConfig(`
@@ -168,7 +169,8 @@ t.test('a model of a kind that is not served, or not at its provider, is neither
 })
 
 t.test('the kind that a server states counts before the name, and the catalogue before both', async t => {
-  const stated = (_: string, model: string) => ({ mystery: 'image', 'flux-chat': 'chat', 'gpt-4.1': 'video' } as const)[model]
+  const kinds = new Map<string, ModelConfig['kind']>([['mystery', 'image'], ['flux-chat', 'chat'], ['gpt-4.1', 'video']])
+  const stated = (_: string, model: string) => ({ kind: kinds.get(model) })
   const registry = createModelRegistry(config, stated)
   registry.setDiscovered('local', ['mystery', 'flux-chat', 'plain'])
   t.same(['mystery', 'flux-chat', 'plain'].map(name => registry.get(`local/${name}`)?.kind), ['image', 'chat', 'chat'])

@@ -15,7 +15,7 @@ t.test('what is no list has no models, and what is no model is left out', async 
 })
 
 t.test('kinds are those that the server states', async t => {
-  const kindOf = (row: object) => readModelList([{ id: 'm', ...row }], '')[0]?.kind
+  const kindOf = (row: object) => readModelList([{ id: 'm', ...row }], '')[0]?.stated.kind
   t.equal(kindOf({ type: 'language' }), 'chat')
   t.equal(kindOf({ type: 'transcribe' }), 'transcription')
   t.equal(kindOf({ type: 'embeddings' }), 'embedding')
