@@ -18,6 +18,7 @@ import { createLumaVideos } from './luma.ts'
 import { createMiniMaxVideos } from './minimax.ts'
 import { openaiParts } from './openai/openai.ts'
 import type { Provider, ProviderParts, Upstream } from './provider.ts'
+import { createQwenImages } from './qwen-image.ts'
 import { createReplicateImages } from './replicate/images.ts'
 import { createReplicateVideos } from './replicate/videos.ts'
 import { createRunwayVideos } from './runway.ts'
@@ -25,6 +26,7 @@ import { generateSandboxImages } from './sandbox/images.ts'
 import { createSandboxChat } from './sandbox/chat.ts'
 import { createSandboxVideos } from './sandbox/videos.ts'
 import { createSeedanceVideos } from './seedance.ts'
+import { createSeedreamImages } from './seedream.ts'
 import { createWanVideos } from './wan.ts'
 
 /** What creates the chat, image and video parts of a provider, by protocol. */
@@ -44,9 +46,9 @@ const protocols: Readonly<Record<Protocol, ProviderParts | ((config: ProviderCon
   minimax: { videos: createMiniMaxVideos },
   replicate: { images: createReplicateImages, videos: createReplicateVideos },
   runway: { videos: createRunwayVideos },
-  seedance: { videos: createSeedanceVideos },
+  seedance: { images: createSeedreamImages, videos: createSeedanceVideos },
   veo: { videos: createVeoVideos },
-  wan: { videos: createWanVideos }
+  wan: { images: createQwenImages, videos: createWanVideos }
 }
 
 /** Opens a provider. `download` fetches files that clients name by URL; null: clients must send the bytes. */

@@ -1,3 +1,5 @@
+import { defaultCreated } from '../../../schemas/config/models.ts'
+
 /** models.json: models by provider and by its name for them. Written by tools/catalogue/refresh.ts. */
 export interface CatalogueFile {
   source: string
@@ -68,3 +70,6 @@ export interface CatalogueImagePrice {
   imageNano: number
   furtherMegapixelNano?: number
 }
+
+/** The date of a model of which no source has one. */
+export const unknownRelease = new Date(defaultCreated * 1000).toISOString()

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import type { ImageAbilities, ImageTokens, SizeRange } from './types.ts'
-import type { CataloguePrice, CatalogueRow } from './catalogue-file.ts'
+import { unknownRelease, type CataloguePrice, type CatalogueRow } from './catalogue-file.ts'
 
 /** images.json: models by provider and name. Maintained by hand. */
 interface ImageCatalogueFile { providers: Record<string, { models: Record<string, ImageRow> }> }
 
 /** One model. Absent members are unknown, or as in models.json. */
 interface ImageRow {
-  /** Only for models that are not in models.json. */
+  /** Only for models that are not in models.json; absent there: unknown. */
   released?: string
   sizes?: string[]
   sizeRange?: SizeRange
@@ -81,6 +81,6 @@ function join (known: CatalogueRow | undefined, row: ImageRow): RowWithImages {
 
 const anyImage = { size: null, quality: null, furtherMegapixelNano: 0 }
 
-function unlisted ({ released = '' }: ImageRow): CatalogueRow {
+function unlisted ({ released = unknownRelease }: ImageRow): CatalogueRow {
   return { kind: 'image', input: ['text'], output: ['image'], features: [], released }
 }

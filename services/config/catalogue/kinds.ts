@@ -19,9 +19,9 @@ const protocolKinds: Readonly<Record<Exclude<Protocol, 'openai'>, readonly Serve
   luma: ['video'],
   minimax: ['video'],
   runway: ['video'],
-  seedance: ['video'],
+  seedance: ['video', 'image'],
   veo: ['video'],
-  wan: ['video']
+  wan: ['video', 'image']
 }
 
 /** Dialects of `openai` without videos. */

@@ -4,7 +4,7 @@ import type { ModelConfig, Price, VideoAbilities, Capabilities, ProviderConfig }
 import { knownProviders } from '../../../schemas/config/known-providers.ts'
 import { familyCost } from './family-price.ts'
 import { knownVideo, knownVideoModelNames, unknownVideo } from './videos.ts'
-import type { CatalogueFile, CatalogueRow, CatalogueTier, Modality } from './catalogue-file.ts'
+import { unknownRelease, type CatalogueFile, type CatalogueRow, type CatalogueTier, type Modality } from './catalogue-file.ts'
 import { withImages, type RowWithImages } from './images.ts'
 import { searchFeeOf } from './priced-fields.ts'
 
@@ -51,9 +51,8 @@ function videoOf (
 }
 
 function videoRow ({ firstFrame }: VideoAbilities): CatalogueRow {
-  const released = new Date(defaultCreated * 1000).toISOString()
   const input: Modality[] = firstFrame === true ? ['text', 'image'] : ['text']
-  return { kind: 'video', input, output: ['video'], features: [], released }
+  return { kind: 'video', input, output: ['video'], features: [], released: unknownRelease }
 }
 
 /** Returns a provider's names of the models that an endpoint serves, in the order of the data. */
