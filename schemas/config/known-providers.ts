@@ -97,7 +97,8 @@ export const knownProviders: readonly KnownProvider[] = [
   }),
   media('wan', 'DASHSCOPE', 'https://dashscope-intl.aliyuncs.com/api/v1'),
   media('minimax', 'MINIMAX', 'https://api.minimax.io/v2'),
-  media('luma', 'LUMAAI', 'https://api.lumalabs.ai/dream-machine/v1', { keys: ['LUMAAI_API_KEY', 'LUMA_API_KEY'] })
+  media('luma', 'LUMAAI', 'https://api.lumalabs.ai/dream-machine/v1',
+    { keys: ['LUMAAI_API_KEY', 'LUMA_API_KEY', 'LUMA_AGENTS_API_KEY'] })
 ]
 
 /** What `dialect` may be: the known services, and servers that run models. */

@@ -3,12 +3,23 @@ import { objectField, textOrNull } from './video-jobs/errors.ts'
 import { aspectRatioFor, withoutNulls, frameHttpUrl, refuseSeed, resolutionFor } from './video-jobs/fields.ts'
 import type { FrameImage, VideoProvider, VideoTask } from './provider-video.ts'
 import type { Upstream } from './provider.ts'
+import { byModel } from './video-jobs/by-model.ts'
 import { createVideoProvider } from './video-jobs/dialect.ts'
+import { createLumaAgentsVideos } from './luma-agents.ts'
 
 const ratios = ['1:1', '16:9', '9:16', '4:3', '3:4', '21:9', '9:21']
 
-/** Luma's Dream Machine. It accepts images as URLs only. Source: npm lumaai 1.19.1, 24 Nov 2026. */
+/** Luma: Ray 3 by the Agents API, older models by Dream Machine. A base URL of neither serves both. */
 export function createLumaVideos (upstream: Upstream): VideoProvider {
+  const agentsUrl = upstream.baseUrl.replace('//api.lumalabs.ai/dream-machine/', '//agents.lumalabs.ai/')
+  const agents = createLumaAgentsVideos(upstream.at(agentsUrl))
+  return byModel(createDreamMachineVideos(upstream), agents, {
+    mark: 'agents:', serves: model => model.startsWith('ray-3')
+  })
+}
+
+/** Luma's Dream Machine. It accepts images as URLs only. Source: npm lumaai 1.19.1, 24 Nov 2026. */
+function createDreamMachineVideos (upstream: Upstream): VideoProvider {
   const client = createVideoClient(upstream)
   return createVideoProvider(client, {
     frameFormat: 'url',

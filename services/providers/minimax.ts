@@ -1,27 +1,25 @@
-import { isObject } from '../shared/json.ts'
 import { createVideoClient } from './video-jobs/client.ts'
-import { readErrorDetail, objectField, textOrNull } from './video-jobs/errors.ts'
+import { readErrorDetail, objectField } from './video-jobs/errors.ts'
 import {
   commonAspectRatios, contentParts, refuseRatio, refuseSeed, resolutionFor, secondsAmong, shapeOf,
   withoutNulls
 } from './video-jobs/fields.ts'
 import type { VideoProvider, VideoTask } from './provider-video.ts'
 import type { Upstream } from './provider.ts'
+import { byModel } from './video-jobs/by-model.ts'
 import { createVideoProvider } from './video-jobs/dialect.ts'
+import { createHailuoVideos } from './hailuo.ts'
+import { minimaxCodes, minimaxError } from './minimax-errors.ts'
 
-const codes = {
-  1002: 'rate',
-  1004: 'auth',
-  1008: 'quota',
-  1026: 'moderated',
-  1027: 'moderated',
-  2013: 'bad_request',
-  2049: 'auth'
-} as const
+/** MiniMax: H3 by its second video API, Hailuo by the first, which is at `/v1` of the same host. */
+export function createMiniMaxVideos (upstream: Upstream): VideoProvider {
+  const hailuo = createHailuoVideos(upstream.at(upstream.baseUrl.replace(/\/v2$/, '/v1')))
+  return byModel(createH3Videos(upstream), hailuo, { mark: 'v1:', serves: model => model.includes('Hailuo') })
+}
 
 /** MiniMax's second video API; it has no field for audio. Source: npm @ai-sdk/minimax 3.0.45, 24 Nov 2026. */
-export function createMiniMaxVideos (upstream: Upstream): VideoProvider {
-  const client = createVideoClient(upstream, { codes, errorIn })
+function createH3Videos (upstream: Upstream): VideoProvider {
+  const client = createVideoClient(upstream, { codes: minimaxCodes, errorIn: minimaxError })
   return createVideoProvider(client, {
     choices: model => ({ seconds: 5, size: isMax(model) ? '1366x768' : '2560x1440', sound: 'always' }),
     submit: task => ({ path: '/video_generation', body: bodyOf(task) }),
@@ -55,10 +53,4 @@ function bodyOf (task: VideoTask) {
     // Stated always: the default adapts to a picture.
     ratio: task.firstFrame === null ? shapeOf(task, commonAspectRatios) : refuseRatio(task)
   })
-}
-
-/** The first API, and some proxies still, report errors with status 200 in `base_resp`. */
-function errorIn ({ base_resp: base }: Record<string, unknown>) {
-  if (!isObject(base) || base.status_code === 0 || base.status_code === undefined) return null
-  return { code: textOrNull(base.status_code), message: textOrNull(base.status_msg) }
 }

@@ -92,6 +92,8 @@ export interface VideoProvider {
   poll (handle: string, signal: AbortSignal): Promise<VideoState>
   /** Resolves also if the job has ended. Only for jobs without a client: some providers delete the video. */
   cancel?: (handle: string, signal: AbortSignal) => Promise<void>
+  /** Whether `cancel` stops the job with this handle; absent: it stops any. */
+  canCancel?: (handle: string) => boolean
   /** The handle of the job with this `submitKey`; null if there is certainly none. Throws if unknown. */
   find?: (task: VideoTask, signal: AbortSignal) => Promise<string | null>
 }

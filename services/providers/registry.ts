@@ -12,6 +12,7 @@ import { createFalPrices } from './fal/prices.ts'
 import { createFalVideos } from './fal/videos.ts'
 import { createGemini } from './gemini/gemini.ts'
 import { createGeminiImages } from './gemini/images.ts'
+import { createGeminiVideos } from './gemini/videos.ts'
 import { createVeoVideos } from './gemini/veo.ts'
 import { createKlingVideos } from './kling.ts'
 import { createLumaVideos } from './luma.ts'
@@ -33,7 +34,7 @@ import { createWanVideos } from './wan.ts'
 const protocols: Readonly<Record<Protocol, ProviderParts | ((config: ProviderConfig) => ProviderParts)>> = {
   openai: openaiParts,
   anthropic: { chat: createAnthropic },
-  gemini: { chat: createGemini, images: createGeminiImages, videos: createVeoVideos },
+  gemini: { chat: createGemini, images: createGeminiImages, videos: createGeminiVideos },
   sandbox: ({ videoMs }) => ({
     chat: () => createSandboxChat(),
     images: () => generateSandboxImages,

@@ -32,7 +32,7 @@ export function catalogueModel (provider: string, upstream: string): CatalogueMo
   const rows = rowsOf(provider)
   const row = rows.get(upstream) ?? rows.get(undatedName(upstream))
   const video = known.has(provider) ? videoOf(knownVideo(provider, upstream), row) : undefined
-  if (video !== undefined) return { ...toModel(row ?? videoRow(video)), video }
+  if (video !== undefined) return { ...toModel(row ?? videoRow(video)), kind: 'video', video }
   if (row === undefined) return undefined
   const found = toModel(row)
   const searchNano = searchFeeOf(provider, upstream)

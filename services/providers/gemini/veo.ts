@@ -1,31 +1,14 @@
 import { isObject, type JsonObject } from '../../shared/json.ts'
-import { createVideoClient, type VideoClient } from '../video-jobs/client.ts'
+import { createVideoClient } from '../video-jobs/client.ts'
 import { readErrorDetail, objectField, textOrNull, type ProviderErrorDetail } from '../video-jobs/errors.ts'
 import {
   aspectRatioFor, withoutNulls, frameBytes, refuseOption, resolutionFor, secondsAmong
 } from '../video-jobs/fields.ts'
-import type { FrameImage, VideoFile, VideoProvider, VideoTask } from '../provider-video.ts'
+import type { FrameImage, VideoProvider, VideoTask } from '../provider-video.ts'
 import type { Upstream } from '../provider.ts'
 import { createVideoProvider } from '../video-jobs/dialect.ts'
+import { googleCodes, videoFileAt } from './video-files.ts'
 import { urlPart } from '../url-part.ts'
-
-/** Names in responses, and their numbers in operations. Source: google/rpc/code.proto. */
-const codes = {
-  INVALID_ARGUMENT: 'bad_request',
-  3: 'bad_request',
-  DEADLINE_EXCEEDED: 'timeout',
-  4: 'timeout',
-  PERMISSION_DENIED: 'auth',
-  7: 'auth',
-  RESOURCE_EXHAUSTED: 'rate',
-  8: 'rate',
-  11: 'bad_request',
-  13: 'bad_reply',
-  UNAVAILABLE: 'overloaded',
-  14: 'overloaded',
-  UNAUTHENTICATED: 'auth',
-  16: 'auth'
-} as const
 
 const resolutions = ['720p', '1080p', '4k'] as const
 
@@ -36,7 +19,7 @@ const resolutions = ['720p', '1080p', '4k'] as const
  * @ai-sdk/google 4.0.121; ai.google.dev/gemini-api/docs/deprecations, 24 Nov 2026.
  */
 export function createVeoVideos (upstream: Upstream): VideoProvider {
-  const api = createVideoClient(upstream, { auth: apiKey => ({ 'x-goog-api-key': apiKey }), codes })
+  const api = createVideoClient(upstream, { auth: apiKey => ({ 'x-goog-api-key': apiKey }), codes: googleCodes })
   return createVideoProvider(api, {
     polling: { minMs: 5_000 },
     frameFormat: 'bytes',
@@ -65,7 +48,7 @@ export function createVeoVideos (upstream: Upstream): VideoProvider {
       if (operation.done !== true) return { status: 'running', progress: null }
       if (isObject(operation.error)) return { status: 'failed', error: readErrorDetail(operation.error) }
       const result = objectField(objectField(operation, 'response'), 'generateVideoResponse')
-      const files = await Promise.all(addressesIn(result).map(uri => fileAt(uri, api, signal)))
+      const files = await Promise.all(addressesIn(result).map(uri => videoFileAt(uri, api, signal)))
       return { status: 'done', files, error: filteredIn(result) }
     }
   })
@@ -88,17 +71,6 @@ function addressesIn ({ generatedSamples: samples }: JsonObject): string[] {
     .map(sample => isObject(sample) ? textOrNull(objectField(sample, 'video').uri) : null)
     .filter(uri => uri !== null && URL.canParse(uri))
     .map(String)
-}
-
-/**
- * Files are fetched from the configured base URL, whatever host the answer names. Google redirects to
- * `/download/v1beta/files/…` of the same host, where the key is needed too. Source: maximhq/bifrost, pull
- * request 3037.
- */
-async function fileAt (uri: string, api: VideoClient, signal: AbortSignal): Promise<VideoFile> {
-  const { pathname, origin } = new URL(uri)
-  const [, file] = /\/(files\/[\w-]+):download$/.exec(pathname) ?? []
-  return file === undefined ? { url: uri } : await api.openFile(`/${file}:download?alt=media`, signal, origin)
 }
 
 /** Why an operation is done without a video. */

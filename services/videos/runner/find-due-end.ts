@@ -48,7 +48,7 @@ function unsubmittedEnd ({ cancel, isDeleted, inDoubt, tries }: LiveJob, late: b
 async function abandonedEnd (
   context: RunnerContext, live: LiveJob, provider: VideoProvider | undefined
 ): Promise<End | null> {
-  if (live.state !== 'queued' || provider?.cancel === undefined || !await giveUp(context, live)) return null
+  if (live.state !== 'queued' || cancelOf(live, provider) === null || !await giveUp(context, live)) return null
   if (await stopUpstream(context, live, provider)) {
     return cancelledEnd(live.isDeleted ? byClient : 'no client waited for it any more', false)
   }
@@ -64,14 +64,24 @@ async function giveUp ({ rows, settings, store }: RunnerContext, live: LiveJob):
 
 /** Returns whether the provider cancelled the job. */
 async function stopUpstream (
-  context: RunnerContext, { id, handle }: LiveJob, provider: VideoProvider | undefined
+  context: RunnerContext, live: LiveJob, provider: VideoProvider | undefined
 ): Promise<boolean> {
-  if (provider?.cancel === undefined || handle === null) return false
+  const cancel = cancelOf(live, provider)
+  if (cancel === null) return false
   try {
-    await provider.cancel(handle, callSignal(context))
+    await cancel(callSignal(context))
     return true
   } catch (err) {
-    context.log.warn({ job: id, err }, 'a job could not be stopped at its provider')
+    context.log.warn({ job: live.id, err }, 'a job could not be stopped at its provider')
     return false
   }
+}
+
+/** What canCancel a job at its provider; null if the API that serves its model cannot. */
+function cancelOf (
+  { handle }: LiveJob, provider: VideoProvider | undefined
+): ((signal: AbortSignal) => Promise<void>) | null {
+  if (provider?.cancel === undefined || handle === null) return null
+  const { cancel, canCancel = () => true } = provider
+  return canCancel(handle) ? async signal => await cancel(handle, signal) : null
 }

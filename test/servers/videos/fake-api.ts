@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { Type, type TObject, type TProperties } from '@sinclair/typebox'
+import { Type, type TProperties, type TSchema } from '@sinclair/typebox'
 import type { Protocol } from '../../../schemas/config/known-providers.ts'
 
 /** State of a job at the provider. */
@@ -31,7 +31,7 @@ export interface FakeVideoApi {
   isAuthorized (headers: IncomingHttpHeaders): boolean
   /** Headers that a submit must have. */
   submitHeaders?: Record<string, string>
-  submit: { path: RegExp, schema: TObject }
+  submit: { path: RegExp, schema: TSchema }
   submitResponse (job: Job): FakeResponse
   /** Captures the id of a job. */
   poll: RegExp
@@ -55,6 +55,12 @@ export interface FakeVideoApi {
    */
   priced: { seconds: string, resolution: string, audio: string | boolean }
   frames: { picture: 'url' | 'bytes' | 'any', last: boolean }
+  /** A length that the model makes, with pictures too; default: 8 seconds. */
+  seconds?: number
+  /** Whether text makes videos of 16:9 only. */
+  isWideOnly?: true
+  /** Sizes of such; default: 1280 by 720. */
+  wide?: { width: number, height: number }
   /** What must be read from the response about a completed job. */
   expected: { seconds: number | null, costNano: number | null, progress: number | null }
 }

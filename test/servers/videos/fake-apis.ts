@@ -1,7 +1,10 @@
 import { fal } from './fal.ts'
+import { hailuo } from './hailuo.ts'
 import { kling } from './kling.ts'
 import { luma } from './luma.ts'
+import { lumaAgents } from './luma-agents.ts'
 import { minimax } from './minimax.ts'
+import { omni } from './omni.ts'
 import { openai } from './openai.ts'
 import { openrouter } from './openrouter.ts'
 import { replicate } from './replicate.ts'
@@ -15,5 +18,6 @@ import { xai } from './xai.ts'
 
 /** All fake video APIs. */
 export const fakeVideoApis: readonly FakeVideoApi[] = [
-  openai, together, openrouter, runway, fal, replicate, veo, seedance, kling, wan, xai, minimax, luma
+  openai, together, openrouter, runway, fal, replicate, veo, omni, seedance, kling,
+  wan, xai, minimax, hailuo, luma, lumaAgents
 ]

@@ -56,5 +56,6 @@ export const minimax: FakeVideoApi = {
   priced: { seconds: 'duration', resolution: 'resolution', audio: true },
   states: ['queued', 'running', 'succeeded', 'failed', 'moderated', 'expired', 'cancelled'],
   frames: { picture: 'any', last: true },
+  wide: { width: 2560, height: 1440 },
   expected: { seconds: 6, costNano: null, progress: null }
 }

@@ -40,20 +40,21 @@ interface Options {
   extra?: (received: Received, server: VideoServer) => FakeResponse | null
   /** Overrides the response to a submit. */
   begin?: (body: Received['body'], server: VideoServer) => FakeResponse | null
+  /** The bytes of every video; default: no real video. */
+  video?: Buffer
 }
 
 /**
  * Starts a server on a free port of 127.0.0.1 that speaks a provider's API and validates requests strictly.
  */
 export async function startVideoServer (
-  api: FakeVideoApi, { extra, begin }: Options = {}
+  api: FakeVideoApi, { extra, begin, video = Buffer.alloc(300_000, 'video') }: Options = {}
 ): Promise<VideoServer> {
   const requests: Received[] = []
   const jobs: Job[] = []
   const faults: string[] = []
   const scripts = new Map<Kind, Script[]>()
   const sockets = new Set<Socket>()
-  const video = Buffer.alloc(300_000, 'video')
   let state: JobState | null = null
 
   function kindOf (method: string, path: string): Kind {

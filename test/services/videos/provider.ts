@@ -26,7 +26,13 @@ export interface ScriptedProvider extends VideoProvider {
   finish (handle: string, more?: Partial<Extract<VideoState, { state: 'succeeded' }>>): void
 }
 
-interface Abilities { submitsOnce?: boolean, finds?: boolean, cancels?: boolean, pictures?: 'url' | 'bytes' }
+interface Abilities {
+  submitsOnce?: boolean
+  finds?: boolean
+  /** `others`: jobs of other models only. */
+  cancels?: boolean | 'others'
+  pictures?: 'url' | 'bytes'
+}
 
 export function createProvider (abilities: Abilities = {}): ScriptedProvider {
   const states = new Map<string, VideoState>()
@@ -68,8 +74,9 @@ export function createProvider (abilities: Abilities = {}): ScriptedProvider {
       throw new UpstreamError('not_found', 'yes', 'no such video', { status: 404 })
     }
   }
-  if (abilities.cancels === true) {
+  if (abilities.cancels !== undefined && abilities.cancels !== false) {
     provider.cancel = async handle => { provider.cancels.push(handle) }
+    if (abilities.cancels === 'others') provider.canCancel = () => false
   }
   if (abilities.finds === true) {
     provider.find = async ({ submitKey }) => states.has(`video-${submitKey}`) ? `video-${submitKey}` : null

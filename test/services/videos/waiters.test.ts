@@ -74,3 +74,26 @@ forEachEngine(t, 'the name of a job that was abandoned or cancelled is free at o
   t.equal((await again).status, 200)
   await checkBooks(t, one)
 })
+
+forEachEngine(t, 'a job that its API cannot cancel goes on without a client, and is charged', async (t, { open }) => {
+  const store = await open()
+  await openAccount(store)
+  const provider = createProvider({ cancels: 'others' })
+  const settings = { abandonAfterMs: 50 }
+  const { ask, ledger } = await startStudio(t, store, { makers: { provider }, settings })
+  const gone = new AbortController()
+  const left = ask({}, {}, gone.signal).catch(() => null)
+  await until(async () => (await jobsIn(store))[0]?.state === 'queued')
+  gone.abort()
+  await left
+  const polls = provider.polls
+  await until(() => provider.polls > polls + 20)
+  t.equal((await jobsIn(store))[0]?.state, 'queued')
+  provider.finish(`video-${provider.submits[0]?.submitKey}`)
+  await until(async () => (await jobsIn(store))[0]?.state === 'succeeded')
+  t.strictSame(provider.cancels, [])
+  const { heldNano, spentNano } = await ledger.balance('paying')
+  t.equal(heldNano, 0)
+  t.ok(spentNano > 0)
+  await checkBooks(t, store)
+})

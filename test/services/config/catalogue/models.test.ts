@@ -30,7 +30,7 @@ t.test('capabilities are those that the adapters and the APIs behind them have',
     const capabilities = { jsonSchema: structured, reasoning: thinking !== 'none', tools: true, audio: false }
     t.match(catalogueModel('anthropic', name), { capabilities, temperature: sampling }, name)
   }
-  const gemini = catalogueModelNames('gemini').filter(one => /^gemini-(?!.*(image|banana|tts))/.test(one))
+  const gemini = catalogueModelNames('gemini').filter(one => /^gemini-(?!.*(image|banana|omni|tts))/.test(one))
   for (const name of gemini) {
     const reasoning = geminiTraitsOf(name).efforts !== null
     t.match(catalogueModel('gemini', name)?.capabilities, { reasoning }, name)

@@ -60,18 +60,23 @@ export function framesFor ({ frames }: FakeVideoApi): Partial<VideoTask> {
 }
 
 /** Sizes that a provider makes. */
-export function sizesOf ({ protocol }: FakeVideoApi) {
-  const [long, short] = protocol === 'minimax' ? [2560, 1440] : [1280, 720]
-  return { wide: { width: long, height: short }, tall: { width: short, height: long } }
+export function sizesOf ({ wide = { width: 1280, height: 720 } }: FakeVideoApi) {
+  return { wide, tall: { width: wide.height, height: wide.width } }
 }
 
-export const takesSeed = ({ protocol }: FakeVideoApi): boolean => !['kling', 'luma', 'minimax', 'xai'].includes(protocol)
+/** The name of an API in tests: a provider may have several. */
+export const nameOf = ({ protocol, model }: FakeVideoApi): string => `${protocol} ${model}`
+
+export const lengthOf = ({ seconds = 8 }: FakeVideoApi): number => seconds
+
+export const takesSeed = ({ protocol }: FakeVideoApi): boolean =>
+  !['gemini', 'kling', 'luma', 'minimax', 'xai'].includes(protocol)
 
 export function taskFor (api: FakeVideoApi, more: Partial<VideoTask> = {}): VideoTask {
   return {
     model: api.model,
     prompt: 'A cat walks.',
-    seconds: 8,
+    seconds: lengthOf(api),
     size: sizesOf(api).wide,
     isSizeAsked: false,
     aspectRatio: null,

@@ -9,7 +9,7 @@ import { readVideoOrder } from '../../../../services/videos/read-request.ts'
 import type { FakeVideoApi } from '../../../servers/videos/fake-api.ts'
 import { fakeVideoApis } from '../../../servers/videos/fake-apis.ts'
 import { thrown } from '../../../helpers/thrown.ts'
-import { connect, signal, sizesOf } from './helper.ts'
+import { connect, lengthOf, nameOf, signal, sizesOf } from './helper.ts'
 
 const sizes = ['854x480', '1280x720', '1366x768', '1920x1080', '2560x1440', '3840x2160']
 
@@ -30,7 +30,7 @@ function fieldIn (body: unknown, path: string): unknown {
 }
 
 const nameSizes: Record<string, string> = Object.fromEntries([
-  ['480p', '854x480'], ['540p', '960x540'], ['720p', '1280x720'], ['768p', '1366x768'], ['1080p', '1920x1080'],
+  ['360p', '640x360'], ['480p', '854x480'], ['540p', '960x540'], ['720p', '1280x720'], ['768p', '1366x768'], ['1080p', '1920x1080'],
   ['2k', '2560x1440'], ['4k', '3840x2160'], ['std', '1280x720'], ['pro', '1920x1080']
 ])
 
@@ -54,13 +54,15 @@ function stated (body: unknown, { priced }: FakeVideoApi): PricedChoices {
 }
 
 for (const api of fakeVideoApis) {
-  t.test(`${api.protocol}: what is priced is what the provider receives`, async t => {
+  t.test(`${nameOf(api)}: what is priced is what the provider receives`, async t => {
     const { server, provider } = await connect(t, api)
     const candidates = [{ provider: { videos: provider }, deployment: { provider: 'it', model: api.model, weight: 1, priority: 0 } }]
     const { wide, tall } = sizesOf(api)
     const text = ({ width, height }: VideoSize) => `${width}x${height}`
+    const seconds = lengthOf(api)
     const wishes = [
-      {}, { seconds: 8 }, { size: text(wide) }, { size: text(tall), seconds: 8 }, { aspect_ratio: '9:16' },
+      {}, { seconds }, { size: text(wide) },
+      ...(api.isWideOnly === true ? [] : [{ size: text(tall), seconds }, { aspect_ratio: '9:16' }]),
       ...(api.priced.audio === false ? [] : [{ audio: true }, { audio: true, size: text(wide) }]),
       ...(api.priced.audio === true ? [] : [{ audio: false }])
     ]

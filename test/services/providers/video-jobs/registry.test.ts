@@ -8,7 +8,7 @@ import { createProvider, createProviders } from '../../../../services/providers/
 import { startVideoServer } from '../../../servers/videos/server.ts'
 import type { FakeVideoApi } from '../../../servers/videos/fake-api.ts'
 import { fakeVideoApis } from '../../../servers/videos/fake-apis.ts'
-import { bytesOf, signal, taskFor } from './helper.ts'
+import { bytesOf, nameOf, signal, taskFor } from './helper.ts'
 
 /** Generates a video at a provider with this configuration, and closes it. */
 async function generateVideo (t: Test, api: FakeVideoApi, configured: (origin: string) => ProviderConfig) {
@@ -52,7 +52,7 @@ for (const api of fakeVideoApis) {
     })
   }
   if (spoken === undefined || protocol === 'veo') {
-    t.test(`${protocol}: is configured in the file`, async t => {
+    t.test(`${nameOf(api)}: is configured in the file`, async t => {
       await generateVideo(t, api, origin => {
         const file = `environment_providers: false
 providers: [{ id: it, protocol: ${protocol}, base_url: "${origin}${base}", api_key: "${apiKey}" }]`
