@@ -47,7 +47,7 @@ const nameRules: readonly [ModelKind, RegExp][] = [
   ['realtime', /realtime/],
   ['transcription', /whisper|parakeet|transcri(be|ption)|(^|[-_/])(stt|asr)([-_\d]|$)/],
   ['speech', /orpheus|lyria|magpie|(^|[-_/])(tts|text-to-speech|speech)([-_\d]|$)/],
-  ['video', /(^|[-_/])(sora|veo|gemini-omni|kling-(video|v\d)|hailuo|seedance|pixverse|vidu|pika|t2v|i2v|r2v|video)([-_./\d]|$)|dream-machine|(^|\/)ray-?[23]/],
+  ['video', /(^|[-_/])(sora|veo|gemini-omni|kling-(video|v\d|\d)|hailuo|seedance|pixverse|vidu|pika|t2v|i2v|r2v|video)([-_./\d]|$)|dream-machine|(^|\/)ray-?[23]/],
   ['image', /dall-e|imagen|stable-diffusion|sdxl|seedream|ideogram|recraft|nano-banana|(^|[-_/.])(flux|image|t2i)([-_./\d]|$)/]
 ]
 

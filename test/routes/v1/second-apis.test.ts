@@ -5,6 +5,8 @@ import { request } from 'undici'
 import { modelFromCatalogue } from '../../../services/config/catalogue/models.ts'
 import type { FakeVideoApi } from '../../servers/videos/fake-api.ts'
 import { hailuo } from '../../servers/videos/hailuo.ts'
+import { klingOmni } from '../../servers/videos/kling-omni.ts'
+import { klingTurbo } from '../../servers/videos/kling-turbo.ts'
 import { lumaAgents } from '../../servers/videos/luma-agents.ts'
 import { omni } from '../../servers/videos/omni.ts'
 import { startVideoServer } from '../../servers/videos/server.ts'
@@ -14,10 +16,10 @@ const video = readFileSync(join(import.meta.dirname, '../../fixtures/videos/two-
 const secondNano = 50_000_000
 
 /** A gateway with a fake video API, which a provider with two APIs finds beside the configured address. */
-async function start (t: Test, { api, provider, variables }: Case, secondNano: number | null) {
+async function start (t: Test, { api, provider, variables, path = '' }: Case, secondNano: number | null) {
   const server = await startVideoServer(api, { video })
   t.teardown(() => server.close())
-  const origin = { url: server.url, apiKey: api.apiKey, variables }
+  const origin = { url: server.url + path, apiKey: api.apiKey, variables }
   const price = secondNano === null ? null : { secondNano }
   return { server, ...await gatewayAt(t, origin, modelFromCatalogue(provider, api.model), price) }
 }
@@ -31,12 +33,17 @@ interface Case {
   allowed: RegExp
   /** The length that is charged: as the API reports it, else as the file has it. */
   charged: number
+  path?: string
 }
 
 const cases: Case[] = [
   { api: lumaAgents, variables: 'LUMAAI', provider: 'luma', seconds: 5, wrong: 7, allowed: /5 or 10 seconds/, charged: 2 },
   { api: hailuo, variables: 'MINIMAX', provider: 'minimax', seconds: 6, wrong: 7, allowed: /6 or 10 seconds/, charged: 2 },
-  { api: omni, variables: 'GEMINI', provider: 'gemini', seconds: 4, wrong: 12, allowed: /10 seconds/, charged: 2 }
+  { api: omni, variables: 'GEMINI', provider: 'gemini', seconds: 4, wrong: 12, allowed: /10 seconds/, charged: 2 },
+  {
+    api: klingTurbo, variables: 'KLING', provider: 'kling', seconds: 6, wrong: 16, allowed: /15 seconds/, charged: 5.1, path: '/v1'
+  },
+  { api: klingOmni, variables: 'KLING', provider: 'kling', seconds: 5, wrong: 16, allowed: /15 seconds/, charged: 5 }
 ]
 
 for (const one of cases) {

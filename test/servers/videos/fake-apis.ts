@@ -1,6 +1,8 @@
 import { fal } from './fal.ts'
 import { hailuo } from './hailuo.ts'
 import { kling } from './kling.ts'
+import { klingO1, klingOmni } from './kling-omni.ts'
+import { klingTurbo } from './kling-turbo.ts'
 import { luma } from './luma.ts'
 import { lumaAgents } from './luma-agents.ts'
 import { minimax } from './minimax.ts'
@@ -18,6 +20,6 @@ import { xai } from './xai.ts'
 
 /** All fake video APIs. */
 export const fakeVideoApis: readonly FakeVideoApi[] = [
-  openai, together, openrouter, runway, fal, replicate, veo, omni, seedance, kling,
-  wan, xai, minimax, hailuo, luma, lumaAgents
+  openai, together, openrouter, runway, fal, replicate, veo, omni, seedance, kling, klingOmni, klingO1,
+  klingTurbo, wan, xai, minimax, hailuo, luma, lumaAgents
 ]

@@ -29,7 +29,7 @@ export const kling: FakeVideoApi = {
       prompt: optional(text()),
       image: optional(image()),
       image_tail: optional(image()),
-      mode: optional(oneOf('std', 'pro')),
+      mode: optional(oneOf('std', 'pro', '4k')),
       duration: optional(Type.String({ pattern: '^\\d+$' })),
       aspect_ratio: optional(oneOf('16:9', '9:16', '1:1')),
       sound: optional(oneOf('on', 'off')),

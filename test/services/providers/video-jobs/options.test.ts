@@ -2,10 +2,13 @@ import t from 'tap'
 import type { VideoTask } from '../../../../services/providers/provider-video.ts'
 import type { FakeVideoApi } from '../../../servers/videos/fake-api.ts'
 import { hailuo } from '../../../servers/videos/hailuo.ts'
+import { klingO1, klingOmni } from '../../../servers/videos/kling-omni.ts'
+import { klingTurbo } from '../../../servers/videos/kling-turbo.ts'
+import { kling } from '../../../servers/videos/kling.ts'
 import { lumaAgents } from '../../../servers/videos/luma-agents.ts'
 import { omni } from '../../../servers/videos/omni.ts'
 import { reply } from '../../../servers/videos/server.ts'
-import { connect, failureOf, signal, taskFor } from './helper.ts'
+import { connect, failureOf, find, signal, taskFor } from './helper.ts'
 import { checkStates, mismatch, wireFixture } from './wire.ts'
 
 const first = { url: 'https://images.example/first.png' }
@@ -88,6 +91,57 @@ const cases: Case[] = [
       [{ aspectRatio: '1:1' }, 'video.aspect_ratio', /16:9, 9:16/],
       [{ firstFrame: bytes, lastFrame: bytes }, 'messages', /no last frame/]
     ]
+  },
+  {
+    api: klingOmni,
+    sent: [
+      [{}, { model_name: 'kling-v3-omni', mode: 'std', duration: '8', sound: 'on', aspect_ratio: '16:9' }],
+      [{ ...size(2160, 3840), seconds: 15, audio: false },
+        { mode: '4k', duration: '15', sound: 'off', aspect_ratio: '9:16' }],
+      [{ firstFrame: first, lastFrame: bytes }, {
+        aspect_ratio: undefined,
+        image_list: [{ image_url: first.url, type: 'first_frame' }, { image_url: 'iVBORw0KGgo=', type: 'end_frame' }]
+      }]
+    ],
+    refused: [
+      [{ seconds: 2 }, 'video.seconds', /3, 4/],
+      [{ firstFrame: first, aspectRatio: '1:1' }, 'video.aspect_ratio', /first frame/],
+      [{ lastFrame: last }, 'messages', /needs a first frame/],
+      [{ prompt: '', firstFrame: first }, 'messages', /needs a prompt/]
+    ]
+  },
+  {
+    api: klingO1,
+    sent: [[size(1920, 1080), { mode: 'pro', duration: '5', sound: undefined }]],
+    refused: [
+      [{ seconds: 8 }, 'video.seconds', /5, 10 seconds/],
+      [size(3840, 2160), 'video.size', /720p, 1080p/]
+    ]
+  },
+  {
+    api: kling,
+    sent: [[size(3840, 2160), { model_name: 'kling-v3', mode: '4k', duration: '8' }]],
+    refused: [
+      [{ seconds: 16 }, 'video.seconds', /14, 15/],
+      [{ ...size(3840, 2160), model: 'kling-v2-6' }, 'video.size', /720p, 1080p/]
+    ]
+  },
+  {
+    api: klingTurbo,
+    sent: [
+      [{ seconds: 15 }, { prompt: 'A cat walks.', settings: { resolution: '720p', aspect_ratio: '16:9', duration: 15 } }],
+      [{ ...size(1920, 1080), firstFrame: bytes }, {
+        contents: [{ type: 'prompt', text: 'A cat walks.' }, { type: 'first_frame', url: 'iVBORw0KGgo=' }],
+        settings: { resolution: '1080p', aspect_ratio: undefined },
+        options: { external_task_id: 'vid-0001' }
+      }]
+    ],
+    refused: [
+      [{ seconds: 16 }, 'video.seconds', /14, 15/],
+      [size(3840, 2160), 'video.size', /720p, 1080p/],
+      [{ firstFrame: first, lastFrame: last }, 'messages', /no last frame/],
+      [{ prompt: '', firstFrame: first }, 'messages', /needs a prompt/]
+    ]
   }
 ]
 
@@ -148,4 +202,22 @@ t.test('Hailuo: a result that cannot be fetched yet is fetched at the next poll;
   t.match(await provider.poll(handle, signal()), { state: 'succeeded' })
   server.script('result', reply({ body: { file: {}, base_resp: { status_code: 0 } } }))
   t.match(await provider.poll(handle, signal()), { state: 'failed', error: { kind: 'bad_reply' } })
+})
+
+t.test('Kling 3.0 Turbo: is found by its submit key, and needs an API key', async t => {
+  const { server, provider } = await connect(t, klingTurbo, {
+    extra: ({ path }, { jobs }) => path.startsWith('/tasks?external_task_ids=')
+      ? { body: { code: 0, data: jobs.map(({ id }) => ({ id, status: 'processing' })) } }
+      : null
+  })
+  const task = taskFor(klingTurbo)
+  t.equal(await find(provider, task), null)
+  const { handle } = await provider.submit(task, signal())
+  t.equal(await find(provider, task), handle)
+  server.set('running')
+  t.match(await provider.poll(handle, signal()), { state: 'running' })
+
+  const pair = await connect(t, klingTurbo, { apiKey: 'access:secret' })
+  t.match(await failureOf(pair.provider.submit(task, signal())), { kind: 'auth', sent: 'no', message: /KLING_API_KEY/ })
+  t.same(pair.server.requests, [])
 })
