@@ -9,6 +9,7 @@ import { registerAll, withOptions, type Registration } from './plugins/register-
 import routes from './routes/index.ts'
 import type { GatewayConfig } from './services/config/catalogue/types.ts'
 import type { Settings } from './services/config/settings/settings.ts'
+import { withoutAzureForm } from './services/http/azure-address.ts'
 import { clientErrorHandler } from './services/http/client-errors.ts'
 import { compileOnce } from './services/http/compile-once.ts'
 import { findCompiled } from './services/http/compiled-schemas.ts'
@@ -67,6 +68,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     },
     routerOptions: { maxParamLength: 1024 },
     genReqId: gateway.requestIdOf,
+    rewriteUrl: ({ url = '/' }) => withoutAzureForm(url),
     trustProxy: settings.trustedProxies.length === 0 ? false : settings.trustedProxies,
     // Longer than the idle time of the usual load balancers, which must be the ones to close.
     keepAliveTimeout: 72_000,

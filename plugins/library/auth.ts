@@ -18,8 +18,8 @@ declare module 'fastify' {
     /** An onRequest hook for scopes that need a user's key: sets `request.apiKey` or ends in 401 or 503. */
     authenticate: onRequestHookHandler
     /**
-     * An onRequest hook before `authenticate`, for clients of the Messages API, which send their key in
-     * `x-api-key`: accepts either header. Ends in 401 if they have different keys.
+     * An onRequest hook before `authenticate`, for clients that send their key in another header: `x-api-key`
+     * for the Messages API, `api-key` for Azure. Ends in 401 if two headers have different keys.
      */
     takeApiKey: onRequestHookHandler
     /** An onRequest hook for scopes of operators: sets `request.actor` or ends in 401 or 503. */
@@ -75,10 +75,12 @@ export default fp<AuthOptions>(async (app, { adminKey = null, console = () => co
 
   app.decorate('takeApiKey', function takeApiKey (request, _reply, done) {
     const { raw: { headers } } = request
-    const { 'x-api-key': key, authorization } = headers
-    if (key === undefined || !speaksMessages(request)) return done()
+    const { authorization } = headers
+    const name = speaksMessages(request) ? 'x-api-key' : 'api-key'
+    const key = headers[name]
+    if (key === undefined) return done()
     const bearer = `Bearer ${String(key)}`
-    if (authorization !== undefined && authorization.replace(/^bearer +/i, 'Bearer ') !== bearer) return done(twoKeys())
+    if (authorization !== undefined && authorization.replace(/^bearer +/i, 'Bearer ') !== bearer) return done(twoKeys(name))
     headers.authorization = bearer
     done()
   })

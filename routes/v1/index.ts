@@ -1,6 +1,7 @@
 import type {
   FastifyInstance, FastifyPluginAsync, onRequestHookHandler, preHandlerHookHandler, preValidationHookHandler
 } from 'fastify'
+import { deploymentParameter } from '../../services/http/azure-address.ts'
 import { dropNulls } from '../../services/http/drop-nulls.ts'
 import { speaksMessages } from '../../services/http/messages-error.ts'
 import { isObject, isText, JsonText } from '../../services/shared/json.ts'
@@ -25,6 +26,7 @@ const v1: FastifyPluginAsync = async app => {
   await app.register(async keyed => {
     requireKey(keyed)
     await keyed.register(async working => {
+      working.addHook('preValidation', takeDeployment)
       working.addHook('preHandler', takeAlias)
       working.addHook('preHandler', working.keepLimits)
       await working.register(chatCompletions)
@@ -40,7 +42,7 @@ const v1: FastifyPluginAsync = async app => {
     await keyed.register(routingDecisions)
   })
   await app.register(async keyed => {
-    requireKey(keyed, addRequestId, keyed.takeApiKey)
+    requireKey(keyed, addRequestId)
     await keyed.register(async working => {
       working.addHook('preHandler', takeAlias)
       working.addHook('preHandler', working.keepLimits)
@@ -58,7 +60,7 @@ function requireKey (app: FastifyInstance, ...first: onRequestHookHandler[]): vo
     route.schema = { tags: ['Models'], security: [{ key: [] }], ...route.schema }
   })
   app.addHook('onRequest', app.shedLoad)
-  for (const hook of first) app.addHook('onRequest', hook)
+  for (const hook of [...first, app.takeApiKey]) app.addHook('onRequest', hook)
   app.addHook('onRequest', app.authenticate)
   app.addHook('onRequest', app.keepShare)
 }
@@ -68,6 +70,17 @@ const takeNulls: preValidationHookHandler = (request, _reply, done) => {
   const { body, jsonText, routeOptions: { schema } } = request
   const mayHaveNulls = jsonText?.bytes.includes('null') === true
   if (mayHaveNulls && isObject(body) && dropNulls(body, schema?.body)) request.jsonText = JsonText.from(body)
+  done()
+}
+
+/** Azure's clients name the model in the path: that becomes the `model` of the body. */
+const takeDeployment: preValidationHookHandler = (request, _reply, done) => {
+  const { body, query } = request
+  const model = isObject(query) ? query[deploymentParameter] : undefined
+  if (isText(model) && isObject(body) && body.model !== model) {
+    request.jsonText = JsonText.from({ ...body, model })
+    body.model = model
+  }
   done()
 }
 

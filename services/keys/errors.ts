@@ -12,9 +12,9 @@ export function missingKey (): GatewayError {
 }
 
 /** 401: two headers name different keys, and the request may be charged to one account only. */
-export function twoKeys (): GatewayError {
+export function twoKeys (header: string): GatewayError {
   return GatewayError.unauthorized(
-    'The headers x-api-key and Authorization have different keys. Send one of them.')
+    `The headers ${header} and Authorization have different keys. Send one of them.`)
 }
 
 /** 401 in OpenAI's words, the key masked: malformed, unknown, or the wrong secret. */
