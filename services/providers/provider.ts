@@ -8,7 +8,7 @@ import type { FieldPricing } from '../config/catalogue/priced-fields.ts'
 import type { ImageAbilities, VideoAbilities } from '../config/catalogue/types.ts'
 import type { JsonText } from '../shared/json.ts'
 import type { Download } from '../media/media.ts'
-import type { Connection } from './upstream/response.ts'
+import type { Authorize, Connection } from './upstream/response.ts'
 import type { ImageProvider } from './provider-image.ts'
 import type { VideoProvider } from './provider-video.ts'
 import type { StreamReport, Usage } from './report.ts'
@@ -183,6 +183,8 @@ export interface Upstream {
 
 /** Creates the parts of a provider; absent: the provider lacks the part. */
 export interface ProviderParts {
+  /** Authorizes each request of all parts, on connections to other servers of the provider too. */
+  authorize?: Authorize
   chat?: (upstream: Upstream) => ChatApi
   images?: (upstream: Upstream) => ImageProvider
   videos?: ((upstream: Upstream) => VideoProvider) | undefined

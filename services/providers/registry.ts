@@ -58,6 +58,8 @@ export function createProvider (
 ): Provider {
   const { id, baseUrl, apiKey, headers, timeouts, maxConnections } = config
   const connections: Connection[] = []
+  const row = protocols[config.protocol]
+  const { authorize, chat, images, videos, prices } = typeof row === 'function' ? row(config) : row
 
   /** Each part has connections of its own, so that a download never keeps a chat waiting. */
   function open (): Upstream {
@@ -65,7 +67,7 @@ export function createProvider (
     function connect (url: string): Connection {
       const known = opened.get(url)
       if (known !== undefined) return known
-      const connection = createConnection({ baseUrl: url, timeouts, maxConnections, deadlines })
+      const connection = createConnection({ baseUrl: url, timeouts, maxConnections, deadlines, authorize })
       opened.set(url, connection)
       connections.push(connection)
       return connection
@@ -76,8 +78,6 @@ export function createProvider (
     return at(baseUrl)
   }
 
-  const row = protocols[config.protocol]
-  const { chat, images, videos, prices } = typeof row === 'function' ? row(config) : row
   return {
     id,
     ...pricingOf(config),

@@ -22,6 +22,14 @@ export interface UpstreamRequest {
   awaits?: Awaited
 }
 
+/**
+ * Returns further headers of a request, such as a signature or a token that expires; called for each request
+ * just before it is sent. `url` is whole. Throws UpstreamError with `sent: 'no'`.
+ */
+export type Authorize = (
+  request: Pick<UpstreamRequest, 'method' | 'headers' | 'body' | 'signal'> & { url: URL }
+) => Promise<Record<string, string>>
+
 export type Awaited = 'whole' | 'stream'
 
 /** What a request for generated text waits for. */

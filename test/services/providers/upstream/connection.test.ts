@@ -6,8 +6,9 @@ import { brotliCompressSync, constants, createGzip, deflateSync, gzipSync, zstdC
 import t, { type Test } from 'tap'
 import { Deadlines } from '../../../../services/shared/timers.ts'
 import { createConnection } from '../../../../services/providers/upstream/connection.ts'
+import { UpstreamError } from '../../../../services/shared/errors.ts'
 import type {
-  ChunkSink, Connection, UpstreamResponse
+  Authorize, ChunkSink, Connection, UpstreamResponse
 } from '../../../../services/providers/upstream/response.ts'
 import { rejection } from '../../../helpers/thrown.ts'
 import { generous } from '../../../helpers/timeouts.ts'
@@ -26,7 +27,9 @@ interface Pair {
 }
 
 /** A server and a connection to its `/v1?key=1`. */
-async function startPair (t: Test, handler: Handler, timeouts: Partial<typeof generous> = {}): Promise<Pair> {
+async function startPair (
+  t: Test, handler: Handler, timeouts: Partial<typeof generous> = {}, authorize?: Authorize
+): Promise<Pair> {
   const server = createServer(handler)
   const sockets: Socket[] = []
   server.on('connection', socket => { sockets.push(socket) })
@@ -36,7 +39,7 @@ async function startPair (t: Test, handler: Handler, timeouts: Partial<typeof ge
     server.closeAllConnections()
     server.close()
   })
-  return { sockets, ...connectTo(t, (server.address() as AddressInfo).port, timeouts) }
+  return { sockets, ...connectTo(t, (server.address() as AddressInfo).port, timeouts, authorize) }
 }
 
 /** A server that answers each connection with raw bytes. */
@@ -56,11 +59,11 @@ async function startRaw (t: Test, answer: (socket: Socket) => void): Promise<Pai
   return { sockets, ...connectTo(t, (server.address() as AddressInfo).port) }
 }
 
-function connectTo (t: Test, port: number, timeouts: Partial<typeof generous> = {}) {
+function connectTo (t: Test, port: number, timeouts: Partial<typeof generous> = {}, authorize?: Authorize) {
   const deadlines = new Deadlines(5)
   const baseUrl = `http://127.0.0.1:${port}/v1?key=1`
   const connection = createConnection({
-    baseUrl, timeouts: { ...generous, ...timeouts }, maxConnections: 4, deadlines
+    baseUrl, timeouts: { ...generous, ...timeouts }, maxConnections: 4, deadlines, authorize
   })
   // A test may have closed it.
   t.teardown(() => connection.close().catch(() => {}))
@@ -112,6 +115,33 @@ t.test('sends method, path, query, headers and body below the base URL', async t
   t.match(exchange.headers, { 'x-two': 'b', 'set-cookie': ['a=1', 'b=2'] })
   t.equal((await exchange.read(100)).toString(), 'made')
   t.same(await promise, { method: 'POST', url: '/v1/chat?key=1', header: 'a', body: 'Grüße' })
+})
+
+t.test('each request is authorized by its URL, headers and body, just before it is sent', async t => {
+  const seen: object[] = []
+  const authorize: Authorize = async ({ method, url, headers, body }) => {
+    seen.push({ method, url: url.pathname + url.search, headers, body: body?.toString() })
+    return { authorization: `token ${seen.length}` }
+  }
+  const { connection, get } = await startPair(t, (request, response) => {
+    response.end(request.headers.authorization)
+  }, {}, authorize)
+  const { signal } = new AbortController()
+  const request = { method: 'POST', path: '/chat', headers: { 'x-one': 'a' }, body: Buffer.from('{}'), signal } as const
+  t.equal((await (await connection.send(request)).read(100)).toString(), 'token 1')
+  t.equal((await (await get()).read(100)).toString(), 'token 2')
+  t.same(seen, [
+    { method: 'POST', url: '/v1/chat?key=1', headers: { 'x-one': 'a' }, body: '{}' },
+    { method: 'GET', url: '/v1/models?key=1', headers: {}, body: undefined }
+  ])
+})
+
+t.test('a request that cannot be authorized is not sent', async t => {
+  const { get, sockets } = await startPair(t, (_, response) => { response.end() }, {}, async () => {
+    throw new UpstreamError('auth', 'no', 'There are no credentials.')
+  })
+  t.match(await rejection(get()), { kind: 'auth', sent: 'no', message: 'There are no credentials.' })
+  t.equal(sockets.length, 0)
 })
 
 t.test('an informational response is not the answer, and a redirect is not followed', async t => {
