@@ -3,7 +3,7 @@ import type { TimeoutsMs } from '../../config/catalogue/types.ts'
 import type { Deadlines } from '../../shared/timers.ts'
 import { UpstreamCall } from './call.ts'
 import { Decoding } from './decoder.ts'
-import type { Authorize, Connection } from './response.ts'
+import type { Authorize, Connection, UpstreamRequest } from './response.ts'
 
 interface ConnectionOptions {
   baseUrl: string
@@ -26,15 +26,24 @@ export function createConnection (
     headersTimeout: 0,
     bodyTimeout: 0
   })
+
+  async function dispatch (request: UpstreamRequest) {
+    const { method, body, signal, awaits } = request
+    const address = url.origin + prefix + request.path
+    const path = prefix + request.path + url.search
+    const further = await authorize?.({ ...request, url: new URL(url.origin + path) }) ?? {}
+    const call = new UpstreamCall(deadlines, timeouts, { url: address, signal, awaits })
+    const headers = { ...request.headers, ...further }
+    pool.dispatch({ method, path, headers, body: body ?? null }, new Decoding(call))
+    return { response: await call.head, further }
+  }
+
   return {
-    async send ({ path: end, awaits, ...request }) {
-      const path = prefix + end + url.search
-      const { method, body, signal } = request
-      const further = await authorize?.({ ...request, url: new URL(url.origin + path) })
-      const headers = { ...request.headers, ...further }
-      const call = new UpstreamCall(deadlines, timeouts, { url: url.origin + prefix + end, signal, awaits })
-      pool.dispatch({ method, path, headers, body: body ?? null }, new Decoding(call))
-      return await call.head
+    async send (request) {
+      const { response, further } = await dispatch(request)
+      if (response.status !== 401 || authorize?.refused?.(further) !== true) return response
+      response.cancel()
+      return (await dispatch(request)).response
     },
     close: () => pool.close()
   }

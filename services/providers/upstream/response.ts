@@ -26,9 +26,14 @@ export interface UpstreamRequest {
  * Returns further headers of a request, such as a signature or a token that expires; called for each request
  * just before it is sent. `url` is whole. Throws UpstreamError with `sent: 'no'`.
  */
-export type Authorize = (
-  request: Pick<UpstreamRequest, 'method' | 'headers' | 'body' | 'signal'> & { url: URL }
-) => Promise<Record<string, string>>
+export interface Authorize {
+  (request: Pick<UpstreamRequest, 'method' | 'headers' | 'body' | 'signal'> & { url: URL }): Promise<Record<string, string>>
+  /**
+   * The service has answered such headers with 401. Returns whether others may be accepted: the request is
+   * then repeated once. Absent: it is not.
+   */
+  refused?: (headers: Readonly<Record<string, string>>) => boolean
+}
 
 export type Awaited = 'whole' | 'stream'
 

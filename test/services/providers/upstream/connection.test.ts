@@ -136,6 +136,24 @@ t.test('each request is authorized by its URL, headers and body, just before it 
   ])
 })
 
+t.test('a request whose authorization is refused is repeated once, if there may be another', async t => {
+  const refused: object[] = []
+  const tokens = ['old', 'new', 'other', 'last']
+  const authorize: Authorize = Object.assign(async () => ({ authorization: tokens.shift() ?? 'none' }), {
+    refused (headers: object) { return refused.push(headers) !== 2 }
+  })
+  const { get } = await startPair(t, ({ headers: { authorization } }, response) => {
+    response.writeHead(authorization === 'new' ? 200 : 401).end(authorization)
+  }, {}, authorize)
+  const answers = []
+  for (let count = 0; count < 3; count++) {
+    const response = await get()
+    answers.push([response.status, (await response.read(100)).toString()])
+  }
+  t.same(answers, [[200, 'new'], [401, 'other'], [401, 'none']])
+  t.same(refused, ['old', 'other', 'last'].map(authorization => ({ authorization })))
+})
+
 t.test('a request that cannot be authorized is not sent', async t => {
   const { get, sockets } = await startPair(t, (_, response) => { response.end() }, {}, async () => {
     throw new UpstreamError('auth', 'no', 'There are no credentials.')
