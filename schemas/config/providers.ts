@@ -1,5 +1,6 @@
 /* eslint no-template-curly-in-string: off -- `${NAME}` is the file's own syntax */
 import { Type, type Static } from '@sinclair/typebox'
+import { Entra, type EntraConfig } from './entra.ts'
 import { dialectNames, protocolNames } from './known-providers.ts'
 import { count, flag, milliseconds, oneOf, strict, type Known, type Parsed } from './fields.ts'
 
@@ -43,6 +44,12 @@ export const ProviderEntry = Type.Object({
     description: "The provider's API key. Keep it out of this file: write `${NAME}`.",
     examples: ['${OPENAI_API_KEY}']
   })),
+  entra: Type.Optional(Entra),
+  api_version: Type.Optional(Type.String({
+    pattern: '^(\\d{4}-\\d{2}-\\d{2}(-preview)?|.*\\$\\{.*)$',
+    description: 'Azure only: a version with a date, whose addresses name the deployment. Default: `v1`.',
+    examples: ['2024-10-21']
+  })),
   headers: Type.Record(Type.String(), Type.String({ maxLength: 16_384 }), {
     maxProperties: 64, default: {}, description: 'Additional headers of every request.'
   }),
@@ -80,9 +87,12 @@ export type ProviderEntry = Static<typeof ProviderEntry>
 type Fields = Known<Parsed<typeof ProviderEntry>, 'protocol' | 'baseUrl' | 'claims'>
 
 /** With the defaults of the catalogue. `baseUrl` has no trailing slash; it is empty for the sandbox. */
-export interface ProviderConfig extends Omit<Fields, 'dialect' | 'videoMs' | 'allowFields' | 'responses' | 'onDisconnect'> {
+export interface ProviderConfig extends Omit<Fields, 'dialect' | 'entra' | 'apiVersion' | 'videoMs' | 'allowFields' | 'responses' | 'onDisconnect'> {
   /** Name of a row in services/providers/openai/dialects.ts; only for the protocol `openai`. */
   dialect: string
+  /** In place of `apiKey`. */
+  entra?: EntraConfig | null
+  apiVersion?: string | null
   videoMs?: number | null
   allowFields?: string[] | null
   responses?: 'auto' | 'off' | null

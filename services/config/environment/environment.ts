@@ -2,6 +2,7 @@ import type { GatewayConfig, ProviderConfig } from '../catalogue/types.ts'
 import { ConfigError, type Problem } from '../config-error.ts'
 import { blockDefaults } from '../defaults.ts'
 import { knownProviders, type KnownProvider } from '../../../schemas/config/known-providers.ts'
+import { entraFromEnvironment, needsOf } from '../read/azure.ts'
 import { newProvider } from '../new-provider.ts'
 import { readOllamaHost } from './ollama-host.ts'
 import { builtInPolicies } from '../read/policies.ts'
@@ -41,13 +42,24 @@ type Report = (variable: string, message: string) => null
 
 function hosted (known: KnownProvider, env: NodeJS.ProcessEnv, report: Report): ProviderConfig | null {
   const variable = known.keys.find((name) => isSet(env[name]))
-  if (variable === undefined) return null
+  if (variable === undefined) return withEntra(known, env, report)
   const apiKey = keyIn(env, variable, known) ?? report(known.pair?.secret ?? variable, `must be set together with ${variable}`)
   if (apiKey === null) return null
   const { id, protocol, dialect, claims, discover } = known
   const baseUrl = hostedUrl(known, env, variable, report)
   if (baseUrl === null) return null
   return newProvider({ id, protocol, dialect, baseUrl, apiKey, claims: [...claims], discover })
+}
+
+/** Azure without a key, but with an address, is called with the identity of the environment. */
+function withEntra (known: KnownProvider, env: NodeJS.ProcessEnv, report: Report): ProviderConfig | null {
+  const { id, dialect, endpoint, discover } = known
+  if (dialect !== 'azure' || endpoint === undefined || !isSet(env[endpoint.variable])) return null
+  const entra = entraFromEnvironment(env)
+  const needs = needsOf(entra)
+  if (needs !== null) return report('AZURE_OPENAI_ENDPOINT', `has no key and its identity ${needs}`)
+  const baseUrl = hostedUrl(known, env, endpoint.variable, report)
+  return baseUrl === null ? null : newProvider({ id, dialect, baseUrl, entra, discover })
 }
 
 /** A pair is joined by a colon; null if its second half is missing. */

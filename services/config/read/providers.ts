@@ -7,6 +7,7 @@ import { sandboxProvider } from '../sandbox.ts'
 import type { CheckedFile, ConfigEntry } from '../validate/check-structure.ts'
 import { suggest } from '../validate/suggest.ts'
 import type { YamlDocument } from '../yaml/document.ts'
+import { readAzure } from './azure.ts'
 import { toParsed } from './to-parsed.ts'
 
 /** Returns the file's providers in its order. Reports duplicate ids, and missing or meaningless keys. */
@@ -38,15 +39,16 @@ function readHosted (entry: ConfigEntry<ProviderEntry>, document: YamlDocument):
     if (protocol === 'openai' || item[key] === undefined) continue
     document.report([...path, key], `has no meaning for the protocol ${protocol}`, 'key')
   }
-  if (item.base_url === undefined && item.api_key === undefined && known !== undefined) {
+  const hasNothing = item.base_url === undefined && item.api_key === undefined && item.entra === undefined
+  if (hasNothing && known !== undefined) {
     const variable = known.keys[0] ?? ''
     document.report([...path, 'api_key'], `is missing; ${item.id} needs one, e.g. api_key: \${${variable}}`)
   }
   checkHeaders(entry, document)
   checkAllowedFields(entry, dialect, document)
-  const baseUrl = baseUrlOf(entry, protocol, dialect, document)
+  const azure = readAzure(entry, dialect, baseUrlOf(entry, protocol, dialect, document), document)
   const claims = item.claims ?? [...known?.claims ?? []]
-  return { ...toParsed(ProviderEntry, item), protocol, dialect, baseUrl, claims }
+  return { ...toParsed(ProviderEntry, item), protocol, dialect, claims, ...azure }
 }
 
 /** A dialect without a protocol means the protocol that has dialects. */

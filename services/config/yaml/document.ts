@@ -34,6 +34,8 @@ export function parseYaml (text: string, env: NodeJS.ProcessEnv, source = 'gatew
   return {
     /** The syntax is correct: an absent key is really absent. */
     sound: soundUntil === Infinity,
+    /** A variable of the environment that has a meaning of its own; null if it is not set. */
+    variable: (name: string): string | null => env[name] || null,
     value: (): unknown => toPlain(document, report),
     has: (path: Path): boolean => locate(document, path) !== undefined,
     /** The text of the scalar at a path before substitution; empty if there is none. */

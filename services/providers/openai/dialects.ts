@@ -18,6 +18,8 @@ export interface Dialect {
   auth: { header: string, prefix: string }
   /** Query parameters of every request, unless the base URL has them. */
   query: Readonly<Record<string, string>>
+  /** Whether the path of a request names the model, as a deployment of Azure. */
+  deploymentInPath: boolean
   /** The names under which a chat request has its output limit: both where the server may know only one. */
   limitFields: readonly ('max_tokens' | 'max_completion_tokens')[]
   /** Whether a legacy completion may have `max_tokens: 0`; elsewhere that can mean no limit. */
@@ -70,9 +72,15 @@ export interface Dialect {
   nativeImages?: NonNullable<ProviderParts['images']>
 }
 
+/** The path of a call of a model. */
+export function callPath (path: string, model: string, { deploymentInPath }: Dialect): string {
+  return deploymentInPath ? `/deployments/${encodeURIComponent(model)}${path}` : path
+}
+
 const base: Dialect = {
   auth: { header: 'authorization', prefix: 'Bearer ' },
   query: {},
+  deploymentInPath: false,
   limitFields: ['max_tokens', 'max_completion_tokens'],
   takesZeroLimit: false,
   outputGuard: null,

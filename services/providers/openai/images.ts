@@ -1,7 +1,7 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import type { Upstream } from '../provider.ts'
-import type { Dialect } from './dialects.ts'
+import { callPath, type Dialect } from './dialects.ts'
 import { fanOut } from '../image-api/fan-out.ts'
 import type { ImageDialect } from './image-dialects.ts'
 import { withoutFields } from '../image-api/fields.ts'
@@ -24,7 +24,8 @@ export function createOpenAIImages (upstream: Upstream, dialect: Dialect): Image
     const refused = isGptImage(call.model) ? [...images.drop, 'style'] : images.drop
     const { passed, dropped } = withoutFields(call.request, refused)
     const body = { ...passed, ...bodyOf(call, count, images) }
-    return readImages(await client.post(images.path, body, call.signal), count, dropped, form)
+    const path = callPath(images.path, call.model, dialect)
+    return readImages(await client.post(path, body, call.signal), count, dropped, form)
   })
   return Object.assign(generate, { statesQuality: () => !images.drop.includes('quality') })
 }

@@ -3,13 +3,15 @@ import { isObject, isText, type JsonObject } from '../../shared/json.ts'
 import {
   looksLikeEvents, maxResponseBytes, objectOf, parseResponse, readText, toText
 } from '../upstream/read-response.ts'
+import { authorizeBy } from '../identity/authorize.ts'
+import { fetchEntraToken } from '../identity/entra-tokens.ts'
 import { readUpstreamError } from '../error-body.ts'
 import { recordChoices } from '../generated-text.ts'
 import type { ChatApi, ProviderResponse, ProviderParts, StatedModel, Upstream } from '../provider.ts'
 import { limitsInRefusal } from '../server-limits.ts'
 import { promptsOf } from '../../shared/request-fields.ts'
 import { createReport, recordUsage, statedName, type StreamReport } from '../report.ts'
-import { dialects, type Dialect } from './dialects.ts'
+import { dialects, callPath, type Dialect } from './dialects.ts'
 import { createOpenAIImages } from './images.ts'
 import { readModelList } from './model-list.ts'
 import { openRouterCostOf } from './openrouter-price.ts'
@@ -32,13 +34,20 @@ import { asChunks, collectStream } from './whole-and-streamed.ts'
 
 /** The parts of a provider that speaks OpenAI's wire format. Throws RangeError for an unknown dialect. */
 export function openaiParts (
-  { dialect: name, responses }: Pick<ProviderConfig, 'dialect' | 'responses'>
+  config: Pick<ProviderConfig, 'dialect' | 'responses' | 'entra' | 'apiVersion'>
 ): ProviderParts {
+  const { dialect: name, responses, entra, apiVersion } = config
   const known = dialects[name]
   if (known === undefined) throw new RangeError(`There is no dialect called ${name}.`)
-  const dialect = responses === 'off' ? { ...known, responses: false } : known
+  const dialect = {
+    ...known,
+    ...(responses === 'off' && { responses: false }),
+    // Only its versions without a date have addresses without the deployment.
+    ...(apiVersion != null && { query: { 'api-version': apiVersion }, deploymentInPath: true })
+  }
   const { query, nativeImages, videos } = dialect
   return {
+    ...(entra != null && { authorize: authorizeBy(async () => await fetchEntraToken(entra)) }),
     chat: upstream => createOpenAI(upstream.at(withQuery(upstream.baseUrl, query)), dialect),
     images (upstream) {
       const native = nativeImages && mediaUrl(upstream.baseUrl, dialect)
@@ -95,7 +104,7 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
     return isStream ? { kind: 'chunks', chunks: asChunks<Chunk>(whole.body), report } : whole
   }
 
-  const byChat: ChatApi['chat'] = call => post('/chat/completions', call)
+  const byChat: ChatApi['chat'] = call => post(callPath('/chat/completions', call.model, dialect), call)
   /** What the Responses API adds, and what is not served without it. */
   function responsesParts (): Partial<ChatApi> {
     if (!dialect.responses) return { responsesOnly: dialect.responsesOnly ?? undefined }
@@ -132,7 +141,7 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
     unmet: (request, model) => unmetByEither(request, model, dialect),
     limitsOf,
     statedOf: model => stated.get(model),
-    complete: dialect.completions ? call => post('/completions', call) : undefined,
+    complete: dialect.completions ? call => post(callPath('/completions', call.model, dialect), call) : undefined,
     async models (signal) {
       const list = await readList('/models', signal)
       const { modelPrefix, statesPrices } = dialect
