@@ -7,7 +7,8 @@ import { UpstreamError } from '../shared/errors.ts'
  * reasoning since gpt-5.4: "Please use /v1/responses instead." Source: openai/openai-openapi#541.
  */
 export function isServedElsewhere ({ kind, message }: UpstreamError): boolean {
-  return kind === 'bad_request' && /\bv1\/responses\b/.test(message) && /\buse\b|only supported/i.test(message)
+  const isRefusal = kind === 'bad_request' || kind === 'not_found'
+  return isRefusal && /\bv1\/responses\b/.test(message) && /\buse\b|only supported/i.test(message)
 }
 
 /** Whether the provider lacks the model, rather than something else that the request names. */

@@ -84,7 +84,8 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
   const postHeaders = { ...ownHeaders, 'content-type': 'application/json', accept: '*/*' }
 
   let stated: ReadonlyMap<string, StatedModel> = new Map()
-  const { learnLimits, limitsOf, send } = createSender({ apiKey, headers: postHeaders, connection, dialect })
+  const sender = createSender({ apiKey, headers: postHeaders, connection, dialect })
+  const { learnLimits, learnWindow, limitsOf, send } = sender
 
   async function post<Body, Chunk> (path: string, call: TextCall): Promise<ProviderResponse<Body, Chunk>> {
     const { upstream, dropped, hideUsage, isUnlimited } = await send(path, call)
@@ -113,6 +114,7 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
       headers: postHeaders,
       dialect,
       secret: apiKey,
+      onRefused: learnWindow,
       onLimitRefused: (model, refusal) => learnLimits(model, limitsInRefusal(refusal))
     })
     const byResponses = createChatByResponses({ send, dialect, secret: apiKey })

@@ -108,6 +108,8 @@ export function createSender ({ apiKey, headers, connection, dialect }: SenderOp
 
   return {
     learnLimits,
+    /** Learns the context window that a refusal names, if it does. */
+    learnWindow,
     limitsOf,
     /** Throws UpstreamError for a refusal. */
     send: sendWithin

@@ -387,9 +387,43 @@ t.test('a model that the table does not name goes there once its server has said
   t.equal(pathnames().at(-1), '/v1/chat/completions')
 })
 
+t.test('a model that the table does not name, and is served there alone, goes there too', async t => {
+  const shop = await openBridge(t, {
+    model: 'mine',
+    rules: {
+      chat: [() => ({ status: 404, message: 'This model is only supported in v1/responses and not in v1/chat/completions.', param: 'model' })]
+    }
+  })
+  for (const calls of [2, 3]) {
+    t.ok((await shop.client.chat.completions.create({ model: 'mine', messages })).choices[0]?.message.content)
+    t.equal(shop.upstream.requests.length, calls)
+  }
+})
+
+t.test('a window that a refusal names is remembered', async t => {
+  const shop = await openBridge(t)
+  const words = 'This model\'s maximum context length is 400 tokens. However, your messages resulted in 6000 tokens.'
+  shop.upstream.always(refusal(400, { message: words, code: 'context_length_exceeded', param: 'input' }))
+  const long = [{ role: 'user' as const, content: 'word '.repeat(6000) }]
+  const ask = () => shop.client.chat.completions.create({ model: 'gpt-5.6-luna', messages: long, tools })
+  const refused = { status: 400, code: 'context_length_exceeded', param: 'messages' }
+  t.match(await rejection(ask()), refused)
+  const { length } = shop.upstream.requests
+  t.match(await rejection(ask()), refused)
+  t.equal(shop.upstream.requests.length, length, 'the gateway refuses the second one')
+})
+
 t.test('the words of a refusal reach the client', async t => {
   const { client, upstream } = await openBridge(t)
-  upstream.script(refusal(400, { message: 'Invalid schema for function \'get_weather\'.', param: 'tools[0].parameters', code: 'invalid_function_parameters' }))
-  t.match(await rejection(client.chat.completions.create({ model: 'gpt-5.6-luna', messages, tools })),
-    { status: 400, message: /Invalid schema for function/, code: 'invalid_function_parameters' })
+  const refusals = [
+    ['tools[0].parameters', 'tools[0].function.parameters', 'Invalid schema for function \'get_weather\'.'],
+    ['max_output_tokens', 'max_completion_tokens', 'Invalid \'max_output_tokens\': integer below minimum value.'],
+    ['input[2].content[0].image_url', 'messages', 'The image data you provided does not represent a valid image.'],
+    ['reasoning.effort', 'reasoning_effort', 'Unsupported value: \'minimal\' is not supported with this model.']
+  ] as const
+  for (const [param, renamed, said] of refusals) {
+    upstream.script(refusal(400, { message: said, param, code: 'invalid_value' }))
+    t.match(await rejection(client.chat.completions.create({ model: 'gpt-5.6-luna', messages, tools, max_completion_tokens: 10 })),
+      { status: 400, message: said.replace(param, renamed), param: renamed, code: 'invalid_value' }, param)
+  }
 })

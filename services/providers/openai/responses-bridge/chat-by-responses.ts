@@ -12,6 +12,7 @@ import { createResponseReader, recordResponse, type ReadOptions } from '../respo
 import type { SendResponseRequest } from '../responses/send-request.ts'
 import { asChunks } from '../whole-and-streamed.ts'
 import { CompletionChunks } from './completion-chunks.ts'
+import { withChatParam } from './refused-param.ts'
 import { toChatResponse } from './to-chat-response.ts'
 import { toResponseRequest, type TranslationOptions } from './to-response-request.ts'
 
@@ -37,7 +38,7 @@ export function createChatByResponses ({ send, dialect, secret }: Bridge): ChatA
       return { ...sent, dropped: [...dropped, ...sent.dropped] }
     } catch (refusal) {
       const less = withoutRefused(options, refusal)
-      if (less === null) throw refusal
+      if (less === null) throw refusal instanceof UpstreamError ? withChatParam(refusal) : refusal
       const sent = await post(call, less)
       // Recorded only after the retry succeeded.
       if (!less.summarizes) withoutSummaries.add(call.model)

@@ -12,6 +12,8 @@ interface SenderOptions {
   dialect: Dialect
   /** Masked in errors. */
   secret: string | null
+  /** Receives every refusal. */
+  onRefused: (model: string, refusal: UpstreamError) => void
   /** Receives the refusal of a limit that the gateway has set, once the server has answered without it. */
   onLimitRefused: (model: string, refusal: UpstreamError) => void
 }
@@ -23,7 +25,7 @@ export type SendResponseRequest = (call: ResponsesCall) => Promise<Sent>
 
 /** Creates what sends requests to OpenAI's Responses API. Source: openai@7.55.0, resources/responses. */
 export function createResponseSender (
-  { connection, headers, dialect, secret, onLimitRefused }: SenderOptions
+  { connection, headers, dialect, secret, onRefused, onLimitRefused }: SenderOptions
 ): SendResponseRequest {
   /** Models that have refused to encrypt their reasoning, because they have none. */
   const withoutReasoning = new Set<string>()
@@ -37,6 +39,7 @@ export function createResponseSender (
     })
     if (response.status === 200) return { upstream: response, dropped }
     const refusal = await readUpstreamError(response, secret)
+    onRefused(call.model, refusal)
     // Here the model's own limit is sent too.
     const outputLimit = call.outputLimit ?? call.maxOutput ?? null
     if (isOwnLimit({ ...call, outputLimit }) && isAboutLength(refusal)) {
