@@ -4,13 +4,13 @@ import type { ModelConfig, Price } from '../config/catalogue/types.ts'
 import type { AccountMeans } from './ledger/ledger.ts'
 import type { HeldOutput } from '../providers/provider.ts'
 import type { StreamReport, Usage } from '../providers/report.ts'
-import { createLru } from '../shared/lru.ts'
 import { outputLimitOf, promptsOf } from '../shared/request-fields.ts'
 import type { Charge, Quote } from './charge.ts'
 import { estimateWithin } from './estimate-usage.ts'
 import { maxCost, type MaxCost, type TokenLimits } from './max-cost.ts'
 import type { PromptSize } from './prompt-size.ts'
 import { reportedSum } from './provider-cost.ts'
+import type { ResponseLengths } from './response-lengths.ts'
 import { costsNothing, serviceTierPriceOf, tokenCostNano, tokenPriceOf, type TokenPrice } from './token-price.ts'
 
 export interface ChatSale {
@@ -59,17 +59,17 @@ export async function quoteChat (sale: ChatSale): Promise<ChatQuote> {
     return toQuote(sale, standard, { maxNano: 0, outputLimit: null, held: null })
   }
   const prices = { standard, requested, searchNano }
-  if (outputLimitOf(request) !== null) return quoteWith(sale, prices, noMeans, 0)
-  return quoteWith(sale, prices, await sale.means(), sale.lengths.expected(model.id))
+  return quoteWith(sale, prices, outputLimitOf(request) === null ? await sale.means() : noMeans)
 }
 
 /** The prices of the tokens, at the standard tier and the one asked for, and of the searches. */
 interface Prices { standard: TokenPrice, requested: TokenPrice | null, searchNano: number }
 
 function quoteWith (
-  sale: ChatSale, { standard, requested, searchNano }: Prices, means: AccountMeans, expectedTokens: number
+  sale: ChatSale, { standard, requested, searchNano }: Prices, means: AccountMeans
 ): ChatQuote {
-  const { request, prompt, limits, searches = false, longCache = false, thoughtTokens = 0 } = sale
+  const { request, prompt, model, limits, lengths } = sale
+  const { searches = false, longCache = false, thoughtTokens = 0 } = sale
   const ceilingNano = sale.ceilingNano == null ? null : sale.ceilingNano - searchNano
   const input = {
     request,
@@ -80,7 +80,8 @@ function quoteWith (
     longCache,
     thoughtTokens,
     means,
-    expectedTokens,
+    expectedTokens: lengths.expected(model.id),
+    usualTokens: lengths.usual(model.id),
     ceilingNano
   }
   const usual = maxCost(input)
@@ -230,69 +231,4 @@ function countsOf (usage: Usage): Record<string, number> {
   if (audioOutput !== undefined) counts.audioOutput = audioOutput
   if (searches !== undefined) counts.searches = searches
   return counts
-}
-
-/** Counts the completions of one model by their length: `weights[i]` those from 2^i to 2^(i+1) tokens. */
-interface Histogram {
-  responses: number
-  weights: Float64Array
-  total: number
-  /** What the next completion weighs: later ones weigh more, so that nothing has to be decayed. */
-  weight: number
-}
-
-/** Clients can make up names of models. */
-const maxModels = 5000
-const buckets = 18
-/** A completion weighs half as much as one that many later. */
-const halfLife = 500
-const growth = 2 ** (1 / halfLife)
-const maxWeight = 1e100
-/** Fewer completions say too little. */
-const minResponses = 20
-const percentile = 0.99
-/** How much longer than nearly all others a completion may be. */
-const headroom = 4
-/** What to allow before there are enough completions, and the least to allow ever. */
-const usualTokens = 4096
-const leastTokens = 2048
-
-export type ResponseLengths = ReturnType<typeof createResponseLengths>
-
-/** Creates this node's measurement of how long each model's completions are when the client sets no limit. */
-export function createResponseLengths () {
-  const models = createLru<Histogram>(maxModels)
-
-  return {
-    record (model: string, tokens: number): void {
-      if (!(tokens >= 1)) return
-      const known = models.get(model) ?? emptyHistogram()
-      if (known.responses === 0) models.set(model, known)
-      const bucket = Math.min(Math.floor(Math.log2(tokens)), buckets - 1)
-      known.responses++
-      known.weights[bucket] = (known.weights[bucket] ?? 0) + known.weight
-      known.total += known.weight
-      known.weight *= growth
-      if (known.weight > maxWeight) rescale(known)
-    },
-
-    /** The tokens that a completion may need: several times as many as 99 of 100 had. */
-    expected (model: string): number {
-      const known = models.get(model)
-      if (known === undefined || known.responses < minResponses) return usualTokens
-      let weight = 0
-      const bucket = known.weights.findIndex(one => (weight += one) >= known.total * percentile)
-      return Math.max(leastTokens, headroom * 2 ** (bucket + 1))
-    }
-  }
-}
-
-function emptyHistogram (): Histogram {
-  return { responses: 0, weights: new Float64Array(buckets), total: 0, weight: 1 }
-}
-
-function rescale (histogram: Histogram): void {
-  histogram.weights = histogram.weights.map(one => one / histogram.weight)
-  histogram.total /= histogram.weight
-  histogram.weight = 1
 }

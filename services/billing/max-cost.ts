@@ -36,9 +36,11 @@ interface PromptCost {
 }
 
 interface MaxCostInput extends PromptCost {
-  /** What the payer has, and the tokens that an answer may need; read only if the client set no limit. */
+  /** What the payer has; read, like the two below, only if the client set no limit. */
   means: AccountMeans
+  /** The tokens that a completion of the model may need, and those that most need. */
   expectedTokens: number
+  usualTokens: number
   /** The tokens of thoughts beyond the output limit; 0 by default: the limit counts them too. */
   thoughtTokens?: number
   /** The most that the request may cost; absent or null: no limit. */
@@ -71,8 +73,10 @@ export function outputWithin (input: PromptCost, ceilingNano: number): number {
   return Math.floor(leftNano * 1000 / picoPerToken) - predictedBytes(input.request)
 }
 
-/** The shortest output limit that is worth a call. */
-export const minOutput = 16
+/** The tokens that most completions need, of a model whose completions are not known yet. */
+export const unknownUsual = 1024
+/** Less room for output is no limit. */
+const leastRoom = 16
 /** No known model writes more in one completion. */
 const unknownMaxOutput = 131_072
 
@@ -108,7 +112,7 @@ export function maxCost (input: MaxCostInput): MaxCost {
 function limitWithin (output: number, { prompt, limits: { contextWindow } }: PromptCost): number | null {
   if (contextWindow === null || output + prompt.usual <= contextWindow) return output
   const room = contextWindow - prompt.usual
-  return room >= minOutput ? room : null
+  return room >= leastRoom ? room : null
 }
 
 /** 400: not even a short completion is within the ceiling. */
@@ -133,10 +137,11 @@ function wantsAudio (request: MaxCostInput['request']): boolean {
 
 /**
  * The tokens per answer to hold for a request without a limit: an eighth of what is available, less the more
- * is held for others, but at least what an answer may need. Where others hold the money, the request waits.
+ * is held for others, but at least what an answer may need. Where others hold the money, the request waits;
+ * where there is too little for what most answers need, it is refused instead of cut.
  */
 function affordable (
-  { request, means, expectedTokens }: MaxCostInput, inputNano: number, picoPerToken: number
+  { request, means, expectedTokens, usualTokens }: MaxCostInput, inputNano: number, picoPerToken: number
 ): number {
   if (!isChat(request)) return legacyMaxTokens
   if (picoPerToken === 0) return Infinity
@@ -146,7 +151,7 @@ function affordable (
   const roomy = tokensFor((availableNano - inputNano) / 8 * freeShare ** 3)
   // Half, so that a scarce account still serves two requests at once.
   const scarce = tokensFor((unspentNano - inputNano) / 2)
-  return Math.max(minOutput, roomy, Math.min(expectedTokens, scarce))
+  return Math.max(usualTokens, roomy, Math.min(expectedTokens, scarce))
 }
 
 /** The tokens of a prediction that the answer does not contain are charged as output too. */

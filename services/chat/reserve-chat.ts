@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import { quoteChat, type ResponseLengths, type ChatQuote } from '../billing/chat-quote.ts'
+import { quoteChat, type ChatQuote } from '../billing/chat-quote.ts'
 import { leastMeans, type TokenLimits } from '../billing/max-cost.ts'
+import type { ResponseLengths } from '../billing/response-lengths.ts'
 import type { Ledger } from '../billing/ledger/ledger.ts'
 import type { ChatProvider } from '../providers/provider.ts'
 import { hasOutput, isCounted } from '../providers/report.ts'

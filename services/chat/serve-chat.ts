@@ -1,4 +1,4 @@
-import { createResponseLengths } from '../billing/chat-quote.ts'
+import { createResponseLengths } from '../billing/response-lengths.ts'
 import type { ChatProvider } from '../providers/provider.ts'
 import { isAbandoned, recordStreamEnd, type Attempt } from '../requests/attempt.ts'
 import type { Candidate } from '../requests/candidates.ts'

@@ -1,6 +1,6 @@
 import type { ModelConfig } from '../config/catalogue/types.ts'
 import { violatedConstraint } from './constraints.ts'
-import { minOutput, outputWithin } from '../billing/max-cost.ts'
+import { outputWithin, unknownUsual } from '../billing/max-cost.ts'
 import { promptSize } from '../billing/prompt-size.ts'
 import type { Exclusion, RoutingConstraint, RoutingPermissions, UnmetByModel } from './constraints.ts'
 import { estimateModel, type BoundedEstimate, type EstimateContext } from './estimate.ts'
@@ -39,7 +39,7 @@ export function filterCandidates (
   const { ceilingNano } = policy.config
   const isWithinCeiling = limitCheck(routing, ceilingNano)
   const isPayable = limitCheck(routing, creditNano)
-  const heldTokens = context.request.maxTokens ?? minOutput
+  const heldTokens = context.request.maxTokens ?? unknownUsual
   const affordable: BoundedEstimate[] = []
   const cut: BoundedEstimate[] = []
   const tooDear: Exclusion[] = []

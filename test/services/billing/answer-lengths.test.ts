@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createResponseLengths } from '../../../services/billing/chat-quote.ts'
+import { createResponseLengths } from '../../../services/billing/response-lengths.ts'
 
 function after (...answers: [tokens: number, times: number][]): number {
   const lengths = createResponseLengths()
@@ -18,6 +18,16 @@ t.test('never less than is useful, and a guess while there are few answers', asy
   t.equal(after(), 4096)
   t.equal(after([10, 19]), 4096)
   t.equal(after([10, 20]), 2048)
+})
+
+t.test('most answers are the nine of ten that are shortest', async t => {
+  const lengths = createResponseLengths()
+  t.equal(lengths.usual('m'), 1024, 'a guess')
+  for (let i = 0; i < 90; i++) lengths.record('m', 300)
+  for (let i = 0; i < 10; i++) lengths.record('m', 9000)
+  t.equal(lengths.usual('m'), 16_384, 'later ones weigh more')
+  for (let i = 0; i < 100; i++) lengths.record('m', 300)
+  t.equal(lengths.usual('m'), 512)
 })
 
 t.test('models are apart, and old answers are forgotten', async t => {

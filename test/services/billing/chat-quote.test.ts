@@ -1,5 +1,6 @@
 import t from 'tap'
-import { createResponseLengths, quoteChat, type ChatSale } from '../../../services/billing/chat-quote.ts'
+import { quoteChat, type ChatSale } from '../../../services/billing/chat-quote.ts'
+import { createResponseLengths } from '../../../services/billing/response-lengths.ts'
 import { createReport, type Usage } from '../../../services/providers/report.ts'
 import { rejection } from '../../helpers/thrown.ts'
 import { emptyPrice } from '../../../services/config/catalogue/models.ts'
@@ -38,9 +39,10 @@ t.test('the most it may cost is that of its bytes and of the output limit', asyn
 
 t.test('without a limit, the balance sets one, which goes to the provider', async t => {
   const dear = { ...price, outputPico: 400_000_000 }
-  const means = async () => ({ availableNano: 100_000_000, unspentNano: 800_000_000 })
-  const { outputLimit } = await quoteChat(sale({ request: unlimited, price: dear, means }))
-  t.equal(outputLimit, 999, 'half of what is not spent, at 400,000 nano-USD per token')
+  const means = async () => ({ availableNano: 100_000_000, unspentNano: 1_600_000_000 })
+  const limits = { maxOutput: 4000, contextWindow: 8000 }
+  const { outputLimit } = await quoteChat(sale({ request: unlimited, price: dear, means, limits }))
+  t.equal(outputLimit, 1999, 'half of what is not spent, at 400,000 nano-USD per token')
 })
 
 t.test('reported lengths of answers without a limit decide how much the next one is allowed', async t => {

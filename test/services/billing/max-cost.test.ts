@@ -12,11 +12,13 @@ const price = { inputPico: 150_000, outputPico: 600_000, cacheReadPico: 75_000, 
 const limits = { contextWindow: 128_000, maxOutput: 16_384 }
 const rich = { availableNano: 1e12, unspentNano: 1e12 }
 
+const tokens = { expectedTokens: 4096, usualTokens: 1024 }
+
 function bound (request: Omit<ChatCompletionRequest, 'model'>, more: object = {}) {
   const body = { model: 'm', ...request }
   const bodyBytes = Buffer.byteLength(JSON.stringify(body))
   const prompt = promptSize(body, bodyBytes)
-  return maxCost({ request: body, prompt, limits, price, means: rich, expectedTokens: 4096, ...more })
+  return maxCost({ request: body, prompt, limits, price, means: rich, ...tokens, ...more })
 }
 
 const messages = [{ role: 'user' as const, content: 'Hi' }]
@@ -54,9 +56,10 @@ t.test('without a limit the model\'s own holds for the rich; for others what is 
   t.equal(limit(0.5, 1), 4096, 'but what an answer may need')
   t.equal(limit(0, 1), 4096, 'for which it waits')
   t.equal(limit(0, 1, {}, 9000), 9000)
-  t.equal(limit(0.02, 0.02), 999, 'half of what is left beside the input')
-  t.equal(limit(0.02, 0.02, { n: 2 }), 499)
-  t.equal(limit(0, 0), 16, 'the ledger refuses what is not there')
+  t.equal(limit(0.04, 0.04), 1999, 'half of what is left beside the input')
+  t.equal(limit(0.02, 0.02), 1024, 'what most answers need, for which the ledger has the money or refuses')
+  t.equal(limit(0.02, 0.02, { n: 2 }), 1024)
+  t.equal(limit(0, 0), 1024)
 })
 
 const unknown = { contextWindow: null, maxOutput: null }
@@ -144,7 +147,7 @@ t.test('the legacy endpoint writes 16 tokens unless told', async t => {
   const legacy = (more: object, lengths: Pick<ModelConfig, 'contextWindow' | 'maxOutput'> = limits) => {
     const request = { model: 'm', prompt: 'Hi', ...more }
     const prompt = promptSize(request, 30)
-    return maxCost({ request, prompt, limits: lengths, price, means: rich, expectedTokens: 4096 })
+    return maxCost({ request, prompt, limits: lengths, price, means: rich, ...tokens })
   }
   t.strictSame(legacy({}), { amountNano: 30 * 150 + 16 * 600, outputTokens: 16, outputLimit: 16 })
   t.match(legacy({ max_tokens: 0 }, unknown), { outputTokens: 1 }, 'the least that servers write')
