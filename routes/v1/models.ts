@@ -6,6 +6,7 @@ import { speaksMessages } from '../../services/http/messages-error.ts'
 import { serializerOf } from '../../services/http/serializer.ts'
 import { GatewayError } from '../../services/shared/errors.ts'
 import { describeModel } from '../../services/models/describe.ts'
+import { toCodexModels } from '../../services/apis/responses/codex-models.ts'
 import { pageOfModels, toMessagesModel } from '../../services/apis/messages/list-models.ts'
 
 const serializePage = serializerOf(MessagesModelPage)
@@ -27,7 +28,7 @@ const models: FastifyPluginAsyncTypebox = async app => {
     config,
     schema: {
       summary: 'List the available models',
-      description: alsoMessages,
+      description: `${alsoMessages} With \`client_version\`, in Codex's form: \`models\` with tools and a price.`,
       security,
       querystring: ModelsQuery,
       response: { 200: ModelList, ...errorResponses }
@@ -38,6 +39,10 @@ const models: FastifyPluginAsyncTypebox = async app => {
     const isMessages = speaksMessages(request)
     reply.type(json).serializer(() => {
       if (isMessages) return serializePage(pageOfModels(chat, request.query))
+      if (request.query.client_version !== undefined) {
+        listing.codexText ??= JSON.stringify(toCodexModels(list.data))
+        return listing.codexText
+      }
       listing.text ??= serializeList(list)
       return listing.text
     })

@@ -22,10 +22,11 @@ export const MessagesModelPage = Type.Object({
 })
 export type MessagesModelPage = Static<typeof MessagesModelPage>
 
-/** The query of `GET /v1/models`; only clients of that API may page. */
+/** The query of `GET /v1/models`: pages for clients of Anthropic's API, and the version of Codex. */
 export const ModelsQuery = Type.Object({
   limit: Type.Optional(Type.String({ pattern: '^[1-9]\\d{0,2}$|^1000$' })),
   after_id: Type.Optional(Type.String()),
-  before_id: Type.Optional(Type.String())
+  before_id: Type.Optional(Type.String()),
+  client_version: Type.Optional(Type.String())
 })
 export type ModelsQuery = Static<typeof ModelsQuery>

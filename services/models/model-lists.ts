@@ -13,8 +13,9 @@ export interface ModelListing {
   list: ModelList
   /** Those available at every chat endpoint. */
   chat: Model[]
-  /** The list as text, once it has been serialized. */
+  /** The list as text, and that for Codex, once they have been serialized. */
   text?: string
+  codexText?: string
 }
 
 export type ModelLists = ReturnType<typeof createModelLists>
