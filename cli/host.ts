@@ -12,6 +12,7 @@ export function createCliHost ({ store, secretBox, settings, env }: CliHostOptio
   return {
     config: async () => await loadConfig({ path: settings.configPath, env }),
     deployments: null,
+    unpriced: () => [],
     provider: () => undefined,
     flushRequestLog: async () => {},
     async mediaUrls () {

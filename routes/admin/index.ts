@@ -21,6 +21,7 @@ export default async function admin (app: FastifyInstance): Promise<void> {
     config: async () => app.models.config(),
     deployments: app.deployments,
     provider: (id: string) => app.providers.get(id),
+    unpriced: () => app.models.unpriced(),
     flushRequestLog: () => app.flushRequestLog()
   }
   const administration = createAdministration(app)

@@ -29,6 +29,8 @@ export const AdminProvider = Type.Object({
   protocol: Type.String({ examples: ['openai'] }),
   base_url: Type.String({ examples: ['https://api.openai.com/v1'] }),
   models: Type.Integer({ examples: [3], description: 'Configured models that it serves.' }),
+  unpriced: Type.Integer({ examples: [2], description: 'Chat models that are refused because they have no price; 0 on the command line.' }),
+  unpriced_models: Type.Array(Type.String({ examples: ['openai/gpt-next'] }), { description: 'The first 50 of them.' }),
   /** The worst state of its deployments on the node that responds; `unused` without recent calls. */
   state: StringEnum([...breakerStates, 'unused']),
   calls: Type.Integer(),

@@ -45,6 +45,9 @@ const RequestAttempt = Type.Object({
   started_ms: Type.Integer({ examples: [2], description: 'Since the start of the request.' }),
   duration_ms: Nullable(Type.Integer({
     description: 'Time to the complete response, the first event of a stream or the failure.'
+  })),
+  price_basis: Nullable(Type.Literal('family', {
+    description: '`family`: the model had no price, so the dearest of its family applied.'
   }))
 })
 

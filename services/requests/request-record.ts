@@ -19,6 +19,8 @@ export interface CallRecord {
   code: string | null
   /** The provider's message about the failure, redacted; null if it is not to be recorded. */
   words: string | null
+  /** See `RequestRecord.priceBasis`. */
+  priceBasis?: 'family' | undefined
 }
 
 /** The outcome of one request: written by the use case, read by logs and metrics. Without prompt and key. */
@@ -123,7 +125,7 @@ const maxCalls = 20
 
 /** Records a call of a candidate that begins now. */
 export function recordCall (
-  record: RequestRecord, { provider, deployment }: Candidate, startedMs: number
+  record: RequestRecord, { provider, deployment, model }: Candidate, startedMs: number
 ): CallRecord {
   const call: CallRecord = {
     provider: provider.id,
@@ -133,7 +135,8 @@ export function recordCall (
     status: null,
     failure: null,
     code: null,
-    words: null
+    words: null,
+    priceBasis: model.priceBasis
   }
   if (record.calls.length < maxCalls) record.calls.push(call)
   return call

@@ -63,6 +63,7 @@ function OneProvider ({ provider, isAlone }: { provider: AdminProvider, isAlone:
         <Fact name='Half within'><Duration ms={provider.p50_ms} /></Fact>
         <Fact name='95 % within'><Duration ms={provider.p95_ms} /></Fact>
         <Fact name='Models'>{provider.models}</Fact>
+        {provider.unpriced > 0 && <Fact name='Without a price' isWide><Unpriced provider={provider} /></Fact>}
         <Fact name='Address' isWide>{provider.protocol === 'sandbox' ? 'inside the gateway: it makes up answers, without a network' : <code>{provider.base_url}</code>}</Fact>
       </dl>
       {failure !== null && (
@@ -75,6 +76,17 @@ function OneProvider ({ provider, isAlone }: { provider: AdminProvider, isAlone:
         <SavedTable label={`Deployments at ${id}`} name={`deployments-${id}`} columns={columns} rows={deployments} keyOf={({ model }) => model} />
       )}
     </article>
+  )
+}
+
+/** The chat models that are refused, and the line of gateway.yaml that sells them. */
+function Unpriced ({ provider: { unpriced, unpriced_models: names } }: { provider: AdminProvider }): JSX.Element {
+  return (
+    <details>
+      <summary>{unpriced.toLocaleString('en-US')} {unpriced === 1 ? 'chat model is' : 'chat models are'} refused</summary>
+      <p>{names.join(', ')}{unpriced > names.length && ', …'}</p>
+      <p>Set <code>price</code> for them in gateway.yaml, or sell them at the dearest price of their family: <code>unpriced: family</code></p>
+    </details>
   )
 }
 

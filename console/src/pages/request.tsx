@@ -95,7 +95,11 @@ function entriesAround ({ account, started_at: start, ended_at: end }: Request, 
 
 const attemptColumns: readonly Column<Attempt>[] = [
   { name: 'Provider', cell: ({ provider }) => provider, csv: ({ provider }) => provider },
-  { name: 'Model there', cell: ({ model }) => model, csv: ({ model }) => model },
+  {
+    name: 'Model there',
+    cell: ({ model, price_basis: basis }) => basis === null ? model : <>{model} <small class='muted'>at the price of its family</small></>,
+    csv: ({ model }) => model
+  },
   { name: 'Status', cell: ({ status, failure }) => [status, failure?.replaceAll('_', ' ')].filter(part => part != null).join(' ') || '–', csv: ({ status }) => status },
   { name: 'Provider’s words', cell: ({ words, code }) => [code, words].filter(part => part !== null).join(': ') || '–', csv: ({ words }) => words },
   { name: 'Started', isNumber: true, isSecondary: true, cell: ({ started_ms: ms }) => `+${duration(ms)}`, csv: ({ started_ms: ms }) => ms },

@@ -9,6 +9,8 @@ export interface AdminHost {
   config (): Promise<GatewayConfig>
   /** Null in a command, which serves no requests. */
   deployments: Pick<Deployments, 'list'> | null
+  /** Ids of the chat models that are refused because they have no price; none in a command. */
+  unpriced (): string[]
   provider (id: string): ProbedProvider | undefined
   /** Writes pending rows of the request log of this process. */
   flushRequestLog (): Promise<void>

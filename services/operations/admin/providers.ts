@@ -13,19 +13,27 @@ export interface ProviderSources {
   config: Pick<GatewayConfig, 'providers' | 'models'>
   /** Empty if no requests are served, as on the command line. */
   deployments: Pick<Deployments, 'list'> | null
+  /** Ids of chat models without a price. */
+  unpriced?: readonly string[]
   monotonic?: () => number
 }
 
 /** Lists the configured providers with their recent calls and circuit breakers. */
 export async function listProviders (
-  { store, config, deployments, monotonic = () => performance.now() }: ProviderSources
+  { store, config, deployments, unpriced = [], monotonic = () => performance.now() }: ProviderSources
 ): Promise<Page<AdminProvider>> {
   const calls = Map.groupBy(await readRecentCalls(store), ({ provider }) => provider)
   const known = Map.groupBy(deployments?.list() ?? [], ({ name }) => name.provider)
   const nowMs = monotonic()
   const data = config.providers.map(provider => {
-    const own = { calls: calls.get(provider.id) ?? [], deployments: known.get(provider.id) ?? [], nowMs }
     const models = config.models.filter(model => model.deployments.some(one => one.provider === provider.id))
+    const configured = new Set(models.map(({ id }) => id))
+    const own = {
+      calls: calls.get(provider.id) ?? [],
+      deployments: known.get(provider.id) ?? [],
+      unpriced: unpriced.filter(id => id.startsWith(`${provider.id}/`) || configured.has(id)),
+      nowMs
+    }
     return toProvider(provider, models.length, own)
   })
   return { object: 'list', data, has_more: false, next: null }
@@ -43,12 +51,15 @@ export function listLamps (
   })
 }
 
-interface Own { calls: RecentCall[], deployments: Deployment[], nowMs: number }
+interface Own { calls: RecentCall[], deployments: Deployment[], unpriced: string[], nowMs: number }
+
+/** Most names of models without a price that are shown. */
+const maxUnpriced = 50
 
 function toProvider (
   { id, protocol, baseUrl }: GatewayConfig['providers'][number], models: number, own: Own
 ): AdminProvider {
-  const { calls, deployments, nowMs } = own
+  const { calls, deployments, unpriced, nowMs } = own
   const names = new Set([...deployments.map(({ name }) => name.model), ...calls.map(({ model }) => model)])
   const states = deployments.map(({ breaker }) => breaker.state(nowMs))
   return {
@@ -57,6 +68,8 @@ function toProvider (
     protocol,
     base_url: baseUrl,
     models,
+    unpriced: unpriced.length,
+    unpriced_models: unpriced.slice(0, maxUnpriced),
     state: worstOf(states) ?? (calls.length > 0 ? 'ready' : 'unused'),
     ...countsOf(calls),
     failures: failuresOf(calls),

@@ -195,6 +195,6 @@ function toRequestItem (record: RecordedRequest): LoggedRequestItem {
   }
 }
 
-function toAttempt ({ at, ms, ...call }: LoggedCall): LoggedRequestItem['attempts'][number] {
-  return { ...call, started_ms: at, duration_ms: ms }
+function toAttempt ({ at, ms, basis, ...call }: LoggedCall): LoggedRequestItem['attempts'][number] {
+  return { ...call, started_ms: at, duration_ms: ms, price_basis: basis ?? null }
 }

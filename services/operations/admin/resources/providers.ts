@@ -11,7 +11,8 @@ export const providerOperations = [
     result: AdminProviderList,
     async run ({ store, host }) {
       await host.flushRequestLog()
-      return await listProviders({ store, config: await host.config(), deployments: host.deployments })
+      const [config, unpriced] = [await host.config(), host.unpriced()]
+      return await listProviders({ store, config, unpriced, deployments: host.deployments })
     },
     command: {
       name: 'providers',

@@ -147,6 +147,8 @@ export type LoggedRequest = {
 
 /** One call of a provider; times in ms from the start of the request, and of the call. */
 export interface LoggedCall extends Pick<CallRecord, 'provider' | 'model' | 'status' | 'failure' | 'code' | 'words'> {
+  /** The price that applied; absent: the model's. */
+  basis?: 'family'
   at: number
   ms: number | null
 }
@@ -189,9 +191,10 @@ export function toLoggedRequest (finished: RequestSummary, at: number, weight: n
 function callsIn ({ calls }: RequestRecord, fromMs: number): string | null {
   if (calls.length === 0) return null
   return JSON.stringify(calls.map((call): LoggedCall => {
-    const { provider, model, startedMs, endedMs, status, failure, code, words } = call
+    const { provider, model, startedMs, endedMs, status, failure, code, words, priceBasis: basis } = call
     const ms = endedMs === null ? null : Math.round(endedMs - startedMs)
-    return { provider, model, status, failure, code, words, at: Math.round(startedMs - fromMs), ms }
+    const at = Math.round(startedMs - fromMs)
+    return { provider, model, status, failure, code, words, at, ms, ...(basis && { basis }) }
   }))
 }
 
