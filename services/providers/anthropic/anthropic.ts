@@ -6,6 +6,7 @@ import {
 } from '../upstream/read-response.ts'
 import { recordChoices } from '../generated-text.ts'
 import type { ChatResponse, ChatApi, ChatCall, MessagesCall, NativeResponse, Upstream } from '../provider.ts'
+import { atAnthropic, type PlaceCall } from './place.ts'
 import { createReport, recordUsage, statedName, type StreamReport } from '../report.ts'
 import { readUsage, tokenCount } from '../usage.ts'
 import { cachesForAnHour } from './cache-marks.ts'
@@ -26,23 +27,27 @@ const betaHeader = 'anthropic-beta'
 /** Models in a page, and most pages read. */
 const pages = { size: 1000, most: 20 }
 
+/** Chat over Anthropic's Messages API, at Anthropic or behind the same paths. */
+export function createAnthropic (upstream: Upstream): ChatApi {
+  return createMessagesApi(upstream.at(withVersion(upstream.baseUrl)), atAnthropic)
+}
+
 /**
- * Chat over Anthropic's Messages API. Source: @anthropic-ai/sdk 1.12.0, API version 2023-06-01. One long
- * function, because its methods share the connection and the headers.
+ * Chat over the Messages API where `place` has it. Source: @anthropic-ai/sdk 1.12.0, API version 2023-06-01.
+ * One long function, because its methods share the connection and the headers.
  */
-export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream): ChatApi {
-  const connection = connect(withVersion(baseUrl))
+export function createMessagesApi ({ apiKey, headers, connection }: Upstream, place: PlaceCall): ChatApi {
   const own = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
   const getHeaders = { ...(apiKey === null ? {} : { 'x-api-key': apiKey }), 'anthropic-version': version, ...own }
   const postHeaders = { 'content-type': 'application/json', ...getHeaders }
 
   async function send (call: ChatCall): Promise<Translation & { upstream: UpstreamResponse }> {
     const { body, dropped } = toMessagesRequest(call)
+    const { members, ...placed } = place({ model: call.model, does: doneBy(call), headers: postHeaders })
     const response = await connection.send({
       method: 'POST',
-      path: '/messages',
-      headers: postHeaders,
-      body: Buffer.from(JSON.stringify(body)),
+      ...placed,
+      body: Buffer.from(JSON.stringify({ ...body, ...members })),
       signal: call.signal,
       awaits: awaitedBy(call.body)
     })
@@ -94,11 +99,13 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
   }
 
   async function messages (call: MessagesCall): Promise<NativeResponse> {
+    const { members, ...placed } = place({
+      model: call.model, does: doneBy(call), headers: nativeHeaders(call.versionHeaders)
+    })
     const upstream = await connection.send({
       method: 'POST',
-      path: '/messages',
-      headers: nativeHeaders(call.versionHeaders),
-      body: nativeBody(call),
+      ...placed,
+      body: nativeBody(call, members),
       signal: call.signal,
       awaits: awaitedBy(call.body)
     })
@@ -124,11 +131,12 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
   }
 
   async function countMessageTokens (
-    { versionHeaders, signal, ...call }: Pick<MessagesCall, 'original' | 'model' | 'versionHeaders' | 'signal'>
+    { original, model, versionHeaders, signal }:
+    Pick<MessagesCall, 'original' | 'model' | 'versionHeaders' | 'signal'>
   ): Promise<number> {
-    const upstream = await connection.send({
-      method: 'POST', path: '/messages/count_tokens', headers: nativeHeaders(versionHeaders), body: countedBody(call), signal
-    })
+    const { members, ...placed } = place({ model, does: 'count', headers: nativeHeaders(versionHeaders) })
+    const body = countedBody(original, members)
+    const upstream = await connection.send({ method: 'POST', ...placed, body, signal })
     if (upstream.status !== 200) throw await readAnthropicError(upstream, apiKey)
     const count = tokenCount((await readObject(upstream)).input_tokens)
     if (count === undefined) throw new UpstreamError('bad_reply', 'yes', 'The provider has not counted the tokens.')
@@ -153,6 +161,8 @@ export function createAnthropic ({ baseUrl, apiKey, headers, connect }: Upstream
 
   return { chat, messages, countMessageTokens, models, unmet: unmetByClaude }
 }
+
+const doneBy = ({ body }: ChatCall) => body.stream === true ? 'stream' : 'whole'
 
 /** The base URL with the version that Anthropic's own clients leave out of it. */
 function withVersion (baseUrl: string): string {

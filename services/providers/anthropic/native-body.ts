@@ -9,13 +9,14 @@ const ownFields = ['fallbacks', 'routing'] as const
 const leastBudget = 1024
 
 /**
- * The body of a call as the client wrote it, but for the model, the output limit and the number of searches
- * that are paid for, for tags, and for blocks of earlier answers that only this gateway can read.
+ * The body of a call as the client wrote it, but for `members` such as the model, the output limit and the
+ * number of searches that are paid for, for tags, and for blocks of earlier answers that only this gateway
+ * can read.
  */
-export function nativeBody (call: MessagesCall): Uint8Array {
-  const { original, body: request, model, outputLimit, maxOutput, maxSearches } = call
+export function nativeBody (call: MessagesCall, members: JsonObject): Uint8Array {
+  const { original, body: request, outputLimit, maxOutput, maxSearches } = call
   const body = isObject(original.value) ? original.value : {}
-  const edits = commonEdits(original, model)
+  const edits = commonEdits(original, members)
   const limit = Math.min(effectiveLimit({ body: request, outputLimit }) ?? Infinity, maxOutput ?? Infinity)
   if (Number.isFinite(limit) && body.max_tokens !== limit) {
     edits.set('max_tokens', limit)
@@ -29,14 +30,13 @@ export function nativeBody (call: MessagesCall): Uint8Array {
 }
 
 /** The body of a request to count tokens. */
-export function countedBody ({ original, model }: Pick<MessagesCall, 'original' | 'model'>): Uint8Array {
-  return original.with(commonEdits(original, model))
+export function countedBody (original: JsonText, members: JsonObject): Uint8Array {
+  return original.with(commonEdits(original, members))
 }
 
-function commonEdits ({ value }: JsonText, model: string): Map<string, unknown> {
+function commonEdits ({ value }: JsonText, members: JsonObject): Map<string, unknown> {
   const body = isObject(value) ? value : {}
-  const edits = new Map<string, unknown>()
-  if (body.model !== model) edits.set('model', model)
+  const edits = new Map(Object.entries(members).filter(([name, member]) => body[name] !== member))
   for (const name of ownFields) if (body[name] !== undefined) edits.set(name, undefined)
   const messages = readableMessages(body.messages)
   if (messages !== body.messages) edits.set('messages', messages)
