@@ -123,6 +123,8 @@ export interface ChatApi {
   complete?: (call: CompletionCall) => Promise<CompletionResponse>
   /** Messages as they came; absent where the upstream has no such endpoint. */
   messages?: (call: MessagesCall) => Promise<NativeResponse>
+  /** The upstream's names of the models that `messages` takes. Absent: all. */
+  messageModels?: RegExp
   /**
    * Whether the upstream stops when the connection of a call is closed, and charges no more. Absent: it
    * finishes a whole answer and charges for it.

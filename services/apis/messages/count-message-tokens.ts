@@ -28,10 +28,11 @@ export async function countPromptTokens (
   const { model } = request
   const requested = isPolicy(model) ? [] : planFor({ kind: 'chat', model, mayUse }, catalogue).requested
   for (const { provider, deployment } of requested) {
-    if (provider.countMessageTokens === undefined) continue
+    const { countMessageTokens: count, messageModels: models } = provider
+    if (count === undefined || models?.test(deployment.model) === false) continue
     try {
       const versionHeaders = versionHeadersOf(headers)
-      return await provider.countMessageTokens({ original, model: deployment.model, versionHeaders, signal })
+      return await count({ original, model: deployment.model, versionHeaders, signal })
     } catch (error) {
       // Servers that speak this API need not have this endpoint, and an estimate is better than a failure.
       if (error instanceof UpstreamError && error.kind === 'bad_request') throw error

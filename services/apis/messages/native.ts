@@ -41,8 +41,8 @@ export function nativeMessages (
   const thoughtTokens = thoughtsBeyond(request)
 
   function refusalOfCandidate (candidate: Candidate<ChatProvider>): GatewayError | null {
-    const { model, provider, price } = candidate
-    if (provider.messages === undefined) return need === null ? null : notHere(need, model.id)
+    const { model, price } = candidate
+    if (messagesOf(candidate) === null) return need === null ? null : notHere(need, model.id)
     const search = demanded.find(isSearchTool)
     if (search !== undefined && isUnpriced(search, price)) return unpricedSearch(model.id, search)
     const isShort = model.contextWindow !== null && model.contextWindow < longContext.tokens
@@ -50,15 +50,16 @@ export function nativeMessages (
   }
 
   /** The tools without which a candidate is called. */
-  function leftOutAt ({ provider, price }: Candidate<ChatProvider>): OwnTool[] {
-    return provider.messages === undefined ? offered : offered.filter(tool => isUnpriced(tool, price))
+  function leftOutAt (candidate: Candidate<ChatProvider>): OwnTool[] {
+    const isNative = messagesOf(candidate) !== null
+    return isNative ? offered.filter(tool => isUnpriced(tool, candidate.price)) : offered
   }
 
   function lacking (candidate: Candidate<ChatProvider>): GatewayError | null {
-    const { model: { id }, provider } = candidate
+    const { model: { id } } = candidate
     const [tool] = leftOutAt(candidate)
     if (tool === undefined) return null
-    if (provider.messages === undefined) return notHere(needOf(tool), id)
+    if (messagesOf(candidate) === null) return notHere(needOf(tool), id)
     return isSearchTool(tool) ? unpricedSearch(id, tool) : noPrice(tool)
   }
 
@@ -71,13 +72,14 @@ export function nativeMessages (
     const { provider, price } = candidate
     const leftOut = leftOutAt(candidate)
     const names = leftOut.map(({ type }) => `tools[${type.replace(/\W/g, '_').slice(0, 64)}]`)
-    if (provider.messages === undefined) {
+    const messages = messagesOf(candidate)
+    if (messages === null) {
       const takesMarks = provider.cacheBreakpoints?.test(chat.model) === true
       return reporting(await provider.chat(takesMarks ? withCacheMarks(chat, request) : chat), names)
     }
     const maxSearches = searchesAt(candidate) ? price?.maxSearches ?? 1 : 0
     const body = withoutTools(original, leftOut)
-    return reporting(await provider.messages({ ...chat, original: body, versionHeaders, maxSearches }), names)
+    return reporting(await messages({ ...chat, original: body, versionHeaders, maxSearches }), names)
   }
 
   return {
@@ -87,7 +89,7 @@ export function nativeMessages (
     cacheKey: [original.value, versionHeaders],
     mayShorten: request.context_management?.edits?.some(({ type }) => type === 'clear_tool_uses_20250919') === true,
     extras (candidate) {
-      if (candidate.provider.messages === undefined) return {}
+      if (messagesOf(candidate) === null) return {}
       return { longCache, searches: searchesAt(candidate), ...(thoughtTokens > 0 ? { thoughtTokens } : {}) }
     },
     ...(need === null && !demanded.some(isSearchTool) && !isLong
@@ -108,6 +110,13 @@ function withCacheMarks (chat: ChatCall, request: CreateMessageRequest): ChatCal
 
 function hasMark ({ content }: ChatMessage): boolean {
   return Array.isArray(content) && content.some(part => 'prompt_cache_breakpoint' in part)
+}
+
+/** What calls a candidate natively; null if its provider has no such API for the model. */
+function messagesOf (
+  { provider: { messages, messageModels }, deployment }: Candidate<ChatProvider>
+): NonNullable<ChatProvider['messages']> | null {
+  return messages === undefined || messageModels?.test(deployment.model) === false ? null : messages
 }
 
 /** Throws GatewayError 400 for what only a provider with this API does; videos are made by none. */
