@@ -1,5 +1,6 @@
 import { UpstreamError, type UpstreamErrorKind } from '../../shared/errors.ts'
 import { isObject, isText, type JsonObject, ownMember } from '../../shared/json.ts'
+import { detailsOf, errorObjectIn, retryDelayMs } from '../google-status.ts'
 import { orMissingAddress } from '../missing-address.ts'
 import { masked, readErrorBody, retryAfterMsOf } from '../upstream/read-response.ts'
 import { kindByStatus } from '../upstream/status-kinds.ts'
@@ -10,11 +11,10 @@ export async function readAnthropicError (
   response: UpstreamResponse, secret: string | null
 ): Promise<UpstreamError> {
   const { status, headers } = response
-  const body = await readErrorBody(response)
-  const error = isObject(body) ? body.error : null
+  const error = errorObjectIn(await readErrorBody(response))
   const shouldRetry = headers['x-should-retry'] === 'false' ? false : undefined
-  const advice = { retryAfterMs: retryAfterMsOf(headers), shouldRetry }
-  return orMissingAddress(toError(error, { status, secret, ...advice }), response)
+  const retryAfterMs = retryAfterMsOf(headers) ?? retryDelayMs(detailsOf(error))
+  return orMissingAddress(toError(error, { status, secret, retryAfterMs, shouldRetry }), response)
 }
 
 /** The error in an `error` event, or in a body that came with status 200. */

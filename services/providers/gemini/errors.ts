@@ -1,5 +1,6 @@
 import { UpstreamError, type UpstreamErrorKind } from '../../shared/errors.ts'
-import { isObject, isText, ownMember } from '../../shared/json.ts'
+import { isText, ownMember, type JsonObject } from '../../shared/json.ts'
+import { detailsOf, errorObjectIn, isDailyQuota, retryDelayMs } from '../google-status.ts'
 import { orMissingAddress } from '../missing-address.ts'
 import { masked, readErrorBody, retryAfterMsOf } from '../upstream/read-response.ts'
 import type { UpstreamResponse } from '../upstream/response.ts'
@@ -12,14 +13,13 @@ import { kindByStatus } from '../upstream/status-kinds.ts'
 export function geminiErrorIn (
   body: unknown, httpStatus: number, secret: string | null
 ): UpstreamError | null {
-  const first: unknown = Array.isArray(body) ? body[0] : body
-  const error = isObject(first) ? first.error : undefined
-  if (!isObject(error)) return null
+  const error = errorObjectIn(body)
+  if (error === null) return null
   const code = typeof error.code === 'number' ? error.code : httpStatus
   const status = typeof error.status === 'string' ? error.status : null
   const message = isText(error.message) ? masked(error.message, secret) : saysNothing(code)
-  const details = Array.isArray(error.details) ? error.details.filter(isObject) : []
-  const kind = kindOf(code, status, details.map(({ reason }) => reason))
+  const details = detailsOf(error)
+  const kind = kindOf(code, status, details)
   return new UpstreamError(kind, 'yes', message.slice(0, 2000), {
     status: code,
     type: status,
@@ -65,17 +65,9 @@ const kindByRpcStatus: Readonly<Record<string, UpstreamErrorKind>> = {
   DATA_LOSS: 'bad_reply'
 }
 
-function kindOf (code: number, status: string | null, reasons: readonly unknown[]): UpstreamErrorKind {
+function kindOf (code: number, status: string | null, details: readonly JsonObject[]): UpstreamErrorKind {
   // A wrong key is reported as INVALID_ARGUMENT.
-  if (reasons.some(reason => typeof reason === 'string' && reason.startsWith('API_KEY_'))) return 'auth'
+  if (details.some(({ reason }) => isText(reason) && reason.startsWith('API_KEY_'))) return 'auth'
+  if (isDailyQuota(details)) return 'quota'
   return (status === null ? undefined : ownMember(kindByRpcStatus, status)) ?? kindByHttpStatus[code] ?? 'bad_reply'
-}
-
-/** `retryDelay` of a google.rpc.RetryInfo, e.g. `17.5s`. */
-function retryDelayMs (details: readonly Record<string, unknown>[]): number | undefined {
-  for (const { retryDelay } of details) {
-    const seconds = typeof retryDelay === 'string' ? Number.parseFloat(retryDelay) : NaN
-    if (seconds >= 0) return Math.ceil(seconds * 1000)
-  }
-  return undefined
 }

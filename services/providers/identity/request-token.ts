@@ -71,7 +71,7 @@ export function wrongCredentials (why: string): UpstreamError {
 /** Source: RFC 6749 section 5.2, and google.rpc.Status. */
 function refusal (status: number, text: string, secrets: readonly string[]): UpstreamError {
   if (status === 429 || status >= 500) {
-    return new UpstreamError('overloaded', 'no', `The identity service answered with status ${status}.`)
+    return new UpstreamError('overloaded', 'no', `The identity service responded with status ${status}.`)
   }
   const said = reasonIn(text)
   const reason = secrets.filter(({ length }) => length > 0).reduce(masked, said).slice(0, 300)

@@ -110,11 +110,15 @@ export async function readErrorBody (response: UpstreamResponse): Promise<unknow
 const placeholders: ReadonlySet<string> = new Set(['', 'none', 'null', 'empty', 'dummy', 'unused', 'no-key'])
 const shortKey = 8
 
+/** Access tokens of Google, and JSON Web Tokens. */
+const accessToken = /\b(ya29\.|eyJ)[\w.~+/-]{8,}/g
+
 /**
- * The message with the key masked, in case the provider repeats it. A short key is masked only where it is no
- * part of a word.
+ * The message with the key masked, in case the provider repeats it; so are access tokens, which the caller
+ * does not see. A short key is masked only where it is no part of a word.
  */
-export function masked (message: string, secret: string | null): string {
+export function masked (text: string, secret: string | null): string {
+  const message = text.replace(accessToken, '***')
   if (secret === null || placeholders.has(secret.toLowerCase())) return message
   if (secret.length >= shortKey) return message.replaceAll(secret, '***')
   const alone = new RegExp(`(?<![\\p{L}\\p{N}])${RegExp.escape(secret)}(?![\\p{L}\\p{N}])`, 'gu')

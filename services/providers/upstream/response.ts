@@ -29,7 +29,7 @@ export interface UpstreamRequest {
 export interface Authorize {
   (request: Pick<UpstreamRequest, 'method' | 'headers' | 'body' | 'signal'> & { url: URL }): Promise<Record<string, string>>
   /**
-   * The service has answered such headers with 401. Returns whether others may be accepted: the request is
+   * The service has refused such headers with 401. Returns whether others may be accepted: the request is
    * then repeated once. Absent: it is not.
    */
   refused?: (headers: Readonly<Record<string, string>>) => boolean
