@@ -24,7 +24,7 @@ function settingsRows (): string {
 }
 
 function textRow (): string {
-  return `| text | ${knownProviders.filter(({ mediaOnly }) => mediaOnly !== true).map(keyOf).join(', ')} |`
+  return `| text | ${knownProviders.filter(({ mediaOnly, keys }) => mediaOnly !== true && keys.length > 0).map(keyOf).join(', ')} |`
 }
 
 function keyOf ({ keys: [key, ...others], endpoint }: KnownProvider): string {

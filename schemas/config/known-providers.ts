@@ -1,6 +1,6 @@
 /** The wire formats; one row of services/providers/registry.ts each. */
 export const protocolNames = [
-  'openai', 'anthropic', 'gemini', 'sandbox', 'bfl', 'fal', 'kling', 'luma', 'minimax', 'replicate', 'runway',
+  'openai', 'anthropic', 'gemini', 'vertex', 'sandbox', 'bfl', 'fal', 'kling', 'luma', 'minimax', 'replicate', 'runway',
   'seedance', 'veo', 'wan'
 ] as const
 export type Protocol = typeof protocolNames[number]
@@ -28,7 +28,7 @@ export interface KnownProvider {
   differs?: Differences
   /** Null if each customer has a different one. */
   baseUrl: string | null
-  /** Environment variables of the key; the first non-empty one counts. */
+  /** Environment variables of the key; the first non-empty one counts. Empty: it has an identity instead. */
   keys: readonly string[]
   baseUrlVariable: string
   /** Environment variable with the customer's origin, and the path of the API. */
@@ -70,6 +70,8 @@ export const knownProviders: readonly KnownProvider[] = [
     claims: ['gemini-*', 'gemma-*'],
     conventionalName: 'gcp.gemini'
   }),
+  // The address depends on the region.
+  row('vertex', 'VERTEX', null, { protocol: 'vertex', keys: [], conventionalName: 'gcp.vertex_ai' }),
   row('fireworks', 'FIREWORKS', 'https://api.fireworks.ai/inference/v1', { dialect: 'fireworks', claims: ['accounts/fireworks/*'] }),
   row('cerebras', 'CEREBRAS', 'https://api.cerebras.ai/v1', { dialect: 'cerebras' }),
   // Perplexity publishes no list of models.
@@ -104,7 +106,7 @@ export const knownProviders: readonly KnownProvider[] = [
 /** What `dialect` may be: the known services, and servers that run models. */
 export const dialectNames: readonly string[] = [...new Set([
   ...knownProviders.filter(({ protocol }) => protocol === 'openai').map(({ dialect }) => dialect),
-  'gemini', 'litellm', 'vllm', 'sglang', 'llamacpp', 'ollama', 'lmstudio', 'compatible'
+  'gemini', 'vertex', 'litellm', 'vllm', 'sglang', 'llamacpp', 'ollama', 'lmstudio', 'compatible'
 ])]
 
 /** A service for images or videos with its own protocol and without a list of models. */

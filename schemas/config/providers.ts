@@ -26,7 +26,7 @@ export const ProviderEntry = Type.Object({
   }),
   protocol: Type.Optional(oneOf(protocolNames, {
     description: '`openai` is for any OpenAI-compatible server, `anthropic` for the Messages API, `gemini` for the ' +
-      'Gemini API. `sandbox` is built in, for trials and tests; it adds the models `sandbox-chat`, `sandbox-image` and ' +
+      'Gemini API, `vertex` for Google\'s Vertex AI. `sandbox` is built in, for trials and tests; it adds the models `sandbox-chat`, `sandbox-image` and ' +
       '`sandbox-video`. All others generate images or videos. Default: by the id if it is in the catalogue, else `openai`.'
   })),
   dialect: Type.Optional(oneOf(dialectNames, {
@@ -35,7 +35,7 @@ export const ProviderEntry = Type.Object({
   base_url: Type.Optional(Type.String({
     pattern: '^(https?://|.*\\$\\{)',
     maxLength: 2048,
-    description: 'Base URL of the API, including its version. Default: by the id or dialect.',
+    description: 'Base URL of the API, including its version; of Vertex AI without. Default: by the id or dialect.',
     examples: ['https://api.openai.com/v1']
   })),
   api_key: Type.Optional(Type.String({
@@ -49,6 +49,31 @@ export const ProviderEntry = Type.Object({
     pattern: '^(\\d{4}-\\d{2}-\\d{2}(-preview)?|.*\\$\\{.*)$',
     description: 'Azure only: a version with a date, whose addresses name the deployment. Default: `v1`.',
     examples: ['2024-10-21']
+  })),
+  region: Type.Optional(Type.String({
+    pattern: '^([a-z0-9-]{2,40}|.*\\$\\{.*)$',
+    description: 'Where the provider processes requests, in its own or your words; `regions` of a policy or an API key ' +
+      'name the regions to use. Vertex AI is called there; its default is `global`.',
+    examples: ['europe-west4']
+  })),
+  project: Type.Optional(Type.String({
+    pattern: '^([a-z0-9.:-]{1,100}|.*\\$\\{.*)$',
+    description: 'Vertex AI only: the project of Google Cloud.',
+    examples: ['acme-prod']
+  })),
+  credentials: Type.Optional(Type.String({
+    minLength: 1,
+    maxLength: 32_768,
+    description: 'Vertex AI only: path of a file with credentials of Google Cloud, or their JSON: a service account, a user, ' +
+      'workload identity federation or impersonation. Default: GOOGLE_APPLICATION_CREDENTIALS, else those of `gcloud auth ' +
+      'application-default login`, else the identity of the machine.',
+    examples: ['/run/secrets/google.json']
+  })),
+  bucket: Type.Optional(Type.String({
+    pattern: '^(gs://[a-z0-9._-]{3,222}(/[^\\s?#]*)?|.*\\$\\{.*)$',
+    description: 'Vertex AI only: where videos are written, from where the gateway fetches them. Default: they are part of ' +
+      'the response.',
+    examples: ['gs://acme-videos/tollgate']
   })),
   headers: Type.Record(Type.String(), Type.String({ maxLength: 16_384 }), {
     maxProperties: 64, default: {}, description: 'Additional headers of every request.'
@@ -85,16 +110,14 @@ export const ProviderEntry = Type.Object({
 export type ProviderEntry = Static<typeof ProviderEntry>
 
 type Fields = Known<Parsed<typeof ProviderEntry>, 'protocol' | 'baseUrl' | 'claims'>
+type Optional =
+  'videoMs' | 'allowFields' | 'responses' | 'onDisconnect' | 'region' | 'project' | 'credentials' | 'bucket' |
+  'apiVersion'
 
 /** With the defaults of the catalogue. `baseUrl` has no trailing slash; it is empty for the sandbox. */
-export interface ProviderConfig extends Omit<Fields, 'dialect' | 'entra' | 'apiVersion' | 'videoMs' | 'allowFields' | 'responses' | 'onDisconnect'> {
+export interface ProviderConfig extends Omit<Fields, 'dialect' | 'entra' | Optional>, Partial<Pick<Fields, Optional>> {
   /** Name of a row in services/providers/openai/dialects.ts; only for the protocol `openai`. */
   dialect: string
   /** In place of `apiKey`. */
   entra?: EntraConfig | null
-  apiVersion?: string | null
-  videoMs?: number | null
-  allowFields?: string[] | null
-  responses?: 'auto' | 'off' | null
-  onDisconnect?: 'finish' | 'stop' | null
 }

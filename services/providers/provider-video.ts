@@ -66,8 +66,9 @@ export function videoLength (seconds: number | null): number | null {
   return seconds !== null && seconds > 0 && seconds <= daySeconds ? seconds : null
 }
 
-/** A public URL; or, where the key is needed, a function that opens it or throws UpstreamError. */
-export type VideoFile = { url: string } | { open (signal: AbortSignal): Promise<UpstreamResponse> }
+/** A public URL; where the key is needed, a function that opens it or throws UpstreamError; or the bytes. */
+export type VideoFile =
+  { url: string } | { open (signal: AbortSignal): Promise<UpstreamResponse> } | { bytes: Uint8Array }
 
 /**
  * Generates videos at one provider: submit, then poll until the job ends. A handle is text that is stored

@@ -28,13 +28,15 @@ import { createSandboxChat } from './sandbox/chat.ts'
 import { createSandboxVideos } from './sandbox/videos.ts'
 import { createSeedanceVideos } from './seedance.ts'
 import { createSeedreamImages } from './seedream.ts'
+import { vertexOpenParts, vertexParts } from './vertex/vertex.ts'
 import { createWanVideos } from './wan.ts'
 
 /** What creates the chat, image and video parts of a provider, by protocol. */
 const protocols: Readonly<Record<Protocol, ProviderParts | ((config: ProviderConfig) => ProviderParts)>> = {
-  openai: openaiParts,
+  openai: config => config.dialect === 'vertex' && config.apiKey === null ? vertexOpenParts(config) : openaiParts(config),
   anthropic: { chat: createAnthropic },
   gemini: { chat: createGemini, images: createGeminiImages, videos: createGeminiVideos },
+  vertex: vertexParts,
   sandbox: ({ videoMs }) => ({
     chat: () => createSandboxChat(),
     images: () => generateSandboxImages,
@@ -92,7 +94,7 @@ export function createProvider (
 
 function pricingOf (config: ProviderConfig): Pick<Provider, 'pricing'> {
   if (config.protocol === 'openai') return { pricing: fieldPricing(config) }
-  return config.protocol === 'anthropic' ? { pricing: anthropicPricing } : {}
+  return config.protocol === 'anthropic' || config.protocol === 'vertex' ? { pricing: anthropicPricing } : {}
 }
 
 /** What the operator says instead of the dialect. */

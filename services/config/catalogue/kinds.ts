@@ -11,6 +11,7 @@ type ServedKind = ModelConfig['kind']
 const protocolKinds: Readonly<Record<Exclude<Protocol, 'openai'>, readonly ServedKind[]>> = {
   anthropic: ['chat'],
   gemini: ['chat', 'image', 'video'],
+  vertex: ['chat', 'image', 'video'],
   sandbox: ['chat', 'image', 'video'],
   bfl: ['image'],
   fal: ['image', 'video'],
@@ -26,7 +27,8 @@ const protocolKinds: Readonly<Record<Exclude<Protocol, 'openai'>, readonly Serve
 
 /** Dialects of `openai` without videos. */
 const withoutVideos: ReadonlySet<string> = new Set([
-  'openai', 'azure', 'groq', 'mistral', 'deepseek', 'perplexity', 'fireworks', 'cerebras', 'llamacpp', 'ollama', 'lmstudio'
+  'openai', 'azure', 'groq', 'mistral', 'deepseek', 'perplexity', 'fireworks', 'cerebras', 'llamacpp', 'ollama', 'lmstudio',
+  'vertex'
 ])
 
 /** Returns the kinds of models that a provider runs, the default first. */

@@ -48,6 +48,8 @@ function hasOnlyThoughts (value: unknown): boolean {
   return Object.keys(others).length === 0 && Object.keys(more).length === 0
 }
 
+const google = [tier('standard'), search('web_search_options'), price('extra_body', hasOnlyThoughts)]
+
 /** Only a longer lifetime has another price, anywhere in the prompt. */
 const cacheControl = price('cache_control', () => true)
 
@@ -84,7 +86,8 @@ const known: Readonly<Record<string, readonly PricedField[]>> = {
     price('web_search'), ...serverTools
   ],
   // ai.google.dev, "OpenAI compatibility" and "Service tiers".
-  gemini: [tier('standard'), search('web_search_options'), price('extra_body', hasOnlyThoughts)],
+  gemini: google,
+  vertex: google,
   // @perplexity-ai/perplexity_ai 0.38.5; docs.perplexity.ai, "Pricing": the fee depends on the context size.
   perplexity: [search('web_search_options')],
   // docs.fireworks.ai, "Priority and fast".

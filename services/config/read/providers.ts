@@ -9,6 +9,7 @@ import { suggest } from '../validate/suggest.ts'
 import type { YamlDocument } from '../yaml/document.ts'
 import { readAzure } from './azure.ts'
 import { toParsed } from './to-parsed.ts'
+import { isVertex, readVertex, vertexUrl } from './vertex.ts'
 
 /** Returns the file's providers in its order. Reports duplicate ids, and missing or meaningless keys. */
 export function readProviders ({ providers }: CheckedFile, document: YamlDocument): ProviderConfig[] {
@@ -21,8 +22,12 @@ export function readProviders ({ providers }: CheckedFile, document: YamlDocumen
   })
 }
 
+const hostedKeys = [
+  'dialect', 'base_url', 'api_key', 'headers', 'responses', 'on_disconnect', 'discover', 'project', 'credentials', 'bucket'
+] as const
+
 function readSandbox ({ item, path }: ConfigEntry<ProviderEntry>, document: YamlDocument): ProviderConfig {
-  for (const key of ['dialect', 'base_url', 'api_key', 'headers', 'responses', 'on_disconnect', 'discover'] as const) {
+  for (const key of hostedKeys) {
     if (document.has([...path, key])) document.report([...path, key], 'has no meaning for the sandbox', 'key')
   }
   const { protocol, dialect, baseUrl } = sandboxProvider
@@ -39,16 +44,17 @@ function readHosted (entry: ConfigEntry<ProviderEntry>, document: YamlDocument):
     if (protocol === 'openai' || item[key] === undefined) continue
     document.report([...path, key], `has no meaning for the protocol ${protocol}`, 'key')
   }
+  const [variable] = known?.keys ?? []
   const hasNothing = item.base_url === undefined && item.api_key === undefined && item.entra === undefined
-  if (hasNothing && known !== undefined) {
-    const variable = known.keys[0] ?? ''
+  if (hasNothing && variable !== undefined) {
     document.report([...path, 'api_key'], `is missing; ${item.id} needs one, e.g. api_key: \${${variable}}`)
   }
   checkHeaders(entry, document)
   checkAllowedFields(entry, dialect, document)
   const azure = readAzure(entry, dialect, baseUrlOf(entry, protocol, dialect, document), document)
   const claims = item.claims ?? [...known?.claims ?? []]
-  return { ...toParsed(ProviderEntry, item), protocol, dialect, claims, ...azure }
+  const vertex = readVertex(entry, protocol, dialect, document)
+  return { ...toParsed(ProviderEntry, item), protocol, dialect, claims, ...azure, ...vertex }
 }
 
 /** A dialect without a protocol means the protocol that has dialects. */
@@ -65,6 +71,7 @@ function baseUrlOf (
     if (problem !== null) document.report([...path, 'base_url'], problem)
     return url ?? ''
   }
+  if (isVertex(item, protocol, dialect)) return vertexUrl(item.region ?? 'global')
   const rows = knownProviders.filter((row) => row.protocol === protocol)
   const known = rows.find(({ id }) => id === item.id) ??
     rows.find((row) => protocol !== 'openai' || (row.dialect === dialect && dialect !== 'compatible'))

@@ -88,9 +88,9 @@ function serviceTierIn ({ headers }: UpstreamResponse): string | null {
   return readServiceTier(headers['x-gemini-service-tier'])
 }
 
-/** A model's path: `models/<name>`, or `tunedModels/<name>`. */
+/** A model's path: `models/<name>`, `tunedModels/<name>` or, on Vertex AI, `endpoints/<id>`. */
 function pathOf (model: string): string {
-  const [, kind = 'models', name = model] = /^(models|tunedModels)\/(.+)$/s.exec(model) ?? []
+  const [, kind = 'models', name = model] = /^(models|tunedModels|endpoints)\/(.+)$/s.exec(model) ?? []
   return `${kind}/${urlPart(name)}`
 }
 

@@ -26,18 +26,7 @@ export function createVeoVideos (upstream: Upstream): VideoProvider {
     choices: () => ({ seconds: 8, size: '1280x720', sound: 'always' }),
     submit: task => ({
       path: `/models/${urlPart(task.model)}:predictLongRunning`,
-      body: {
-        instances: [withoutNulls({
-          prompt: task.prompt || null, image: imageOf(task.firstFrame), lastFrame: imageOf(task.lastFrame)
-        })],
-        parameters: withoutNulls({
-          sampleCount: 1,
-          aspectRatio: aspectRatioFor(task, ['16:9', '9:16']),
-          resolution: resolutionFor(task, resolutions),
-          durationSeconds: lengthOf(task),
-          seed: task.seed
-        })
-      }
+      body: veoRequest(task, { durationSeconds: lengthOf(task) })
     }),
     jobId: response => response.name,
     // An operation's name is a path: models/<model>/operations/<id>.
@@ -52,6 +41,22 @@ export function createVeoVideos (upstream: Upstream): VideoProvider {
       return { status: 'done', files, error: filteredIn(result) }
     }
   })
+}
+
+/** The body of a request for one video; `parameters` are those that differ between Google's services. */
+export function veoRequest (task: VideoTask, parameters: JsonObject): JsonObject {
+  return {
+    instances: [withoutNulls({
+      prompt: task.prompt || null, image: imageOf(task.firstFrame), lastFrame: imageOf(task.lastFrame)
+    })],
+    parameters: withoutNulls({
+      sampleCount: 1,
+      aspectRatio: aspectRatioFor(task, ['16:9', '9:16']),
+      resolution: resolutionFor(task, resolutions),
+      seed: task.seed,
+      ...parameters
+    })
+  }
 }
 
 /** Source: ai.google.dev/gemini-api/docs/video, parameters, 23 Nov 2026. */
@@ -74,7 +79,7 @@ function addressesIn ({ generatedSamples: samples }: JsonObject): string[] {
 }
 
 /** Why an operation is done without a video. */
-function filteredIn (response: JsonObject): ProviderErrorDetail {
+export function filteredIn (response: JsonObject): ProviderErrorDetail {
   const { raiMediaFilteredCount: count, raiMediaFilteredReasons: reasons } = response
   const [reason] = Array.isArray(reasons) ? reasons : []
   if (reason === undefined && count === undefined) return { code: null, message: null }

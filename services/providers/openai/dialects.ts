@@ -245,6 +245,8 @@ export const dialects: Readonly<Record<string, Dialect>> = {
     nativeImages: createGeminiImages,
     mediaBase: { replaces: '/openai', by: '' }
   },
+  // Google's endpoint for models of all makers. Source: @ai-sdk/google-vertex 4.0.208, maas.
+  vertex: { ...base, limitFields: ['max_tokens'], reasoningApart: true, completions: false },
   perplexity: {
     ...base,
     limitFields: ['max_tokens'],

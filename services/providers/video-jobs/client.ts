@@ -1,5 +1,6 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
+import { detailsOf, errorObjectIn, retryDelayMs } from '../google-status.ts'
 import {
   masked, objectOf, parseResponse, readErrorBody, readText, retryAfterMsOf
 } from '../upstream/read-response.ts'
@@ -17,6 +18,8 @@ interface VideoClientOptions {
   headers?: Record<string, string>
   /** Default: none. */
   codes?: ErrorKindByCode
+  /** Longest response; default: 4 MiB. */
+  responseBytes?: number
   /** Reads the error of a response with status 200, for providers that send such. */
   errorIn?: (body: JsonObject) => ProviderErrorDetail | null
 }
@@ -25,7 +28,8 @@ export interface SubmitRequest { path: string, body: JsonObject, headers?: Recor
 
 export type VideoClient = ReturnType<typeof createVideoClient>
 
-const limits = { answerBytes: 4 * 1024 * 1024, errorBytes: 256 * 1024 }
+const limits = { responseBytes: 4 * 1024 * 1024, errorBytes: 256 * 1024 }
+const json = { 'content-type': 'application/json' }
 const alreadyEnded = new Set([400, 404, 409, 410, 422])
 
 /** The `authorization` header with the key as a bearer token. */
@@ -37,7 +41,7 @@ export const bearerAuth = (apiKey: string) => ({ authorization: `Bearer ${apiKey
  */
 export function createVideoClient (upstream: Upstream, options: VideoClientOptions = {}) {
   const { apiKey, headers, connection } = upstream
-  const { auth = bearerAuth, codes = {}, errorIn } = options
+  const { auth = bearerAuth, codes = {}, responseBytes = limits.responseBytes, errorIn } = options
 
   async function send (
     { headers: own, ...request }: Omit<UpstreamRequest, 'headers'> & Partial<UpstreamRequest>, at = connection
@@ -57,18 +61,28 @@ export function createVideoClient (upstream: Upstream, options: VideoClientOptio
   }
 
   async function readError (upstream: UpstreamResponse): Promise<UpstreamError> {
-    const detail = readErrorDetail(await readErrorBody(upstream))
-    return toError(upstream.status, detail, retryAfterMsOf(upstream.headers))
+    const body = await readErrorBody(upstream)
+    const retryAfterMs = retryAfterMsOf(upstream.headers) ?? retryDelayMs(detailsOf(errorObjectIn(body)))
+    return toError(upstream.status, readErrorDetail(body), retryAfterMs)
   }
 
   async function read (upstream: UpstreamResponse): Promise<JsonObject | null> {
-    const text = await readText(upstream, limits.answerBytes)
+    const text = await readText(upstream, responseBytes)
     return text === '' ? null : objectOf(await parseResponse(text))
   }
 
   function errorInBody (body: JsonObject | null): UpstreamError | null {
     const detail = body && errorIn?.(body)
     return detail ? toError(200, detail) : null
+  }
+
+  async function receive (request: Omit<UpstreamRequest, 'headers'> & Partial<UpstreamRequest>): Promise<JsonObject | null> {
+    const upstream = await send(request)
+    if (!isSuccess(upstream)) throw await readError(upstream)
+    const result = await read(upstream)
+    const error = errorInBody(result)
+    if (error !== null) throw error
+    return result
   }
 
   return {
@@ -78,8 +92,7 @@ export function createVideoClient (upstream: Upstream, options: VideoClientOptio
     /** Starts a job. `sent` of its errors is as VideoProvider specifies. */
     async submit ({ path, body, headers = {} }: SubmitRequest, signal: AbortSignal): Promise<JsonObject> {
       const bytes = Buffer.from(JSON.stringify(body))
-      const json = { 'content-type': 'application/json', ...headers }
-      const upstream = await send({ method: 'POST', path, headers: json, body: bytes, signal })
+      const upstream = await send({ method: 'POST', path, headers: { ...json, ...headers }, body: bytes, signal })
         .catch(error => { throw asMaybeSent(error) })
       if (!isSuccess(upstream)) throw await readError(upstream)
       const response = await read(upstream).catch(error => { throw asMaybeSent(error) })
@@ -90,12 +103,11 @@ export function createVideoClient (upstream: Upstream, options: VideoClientOptio
     },
     /** Null for an empty body: no news yet. */
     async get (path: string, signal: AbortSignal): Promise<JsonObject | null> {
-      const upstream = await send({ method: 'GET', path, signal })
-      if (!isSuccess(upstream)) throw await readError(upstream)
-      const result = await read(upstream)
-      const error = errorInBody(result)
-      if (error !== null) throw error
-      return result
+      return await receive({ method: 'GET', path, signal })
+    },
+    /** The same where the state of a job is read by a POST. */
+    async query (path: string, body: JsonObject, signal: AbortSignal): Promise<JsonObject | null> {
+      return await receive({ method: 'POST', path, headers: json, body: Buffer.from(JSON.stringify(body)), signal })
     },
     /** Cancels a job; ignores that it has already ended. */
     async cancel (method: 'POST' | 'PUT' | 'DELETE', path: string, signal: AbortSignal): Promise<void> {
@@ -146,8 +158,8 @@ function redirectOf ({ status, headers: { location } }: UpstreamResponse, addres
 }
 
 /** The key, and both halves of an `<access key>:<secret key>` pair. */
-function secretsIn (apiKey: string | null): string[] {
-  return apiKey === null ? [] : [apiKey, ...apiKey.split(':')]
+function secretsIn (apiKey: string | null): (string | null)[] {
+  return [apiKey, ...apiKey?.split(':') ?? []]
 }
 
 const isSuccess = ({ status }: UpstreamResponse): boolean => status >= 200 && status < 300

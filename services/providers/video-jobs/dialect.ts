@@ -23,6 +23,8 @@ export interface VideoDialect {
   /** The handle to store with the job; default: the id, encoded for a path. */
   handle?: (id: string, task: VideoTask) => string
   pollPath (handle: string): string
+  /** The body of a poll that is a POST; absent: it is a GET. */
+  pollBody?: (handle: string) => JsonObject
   /** Meaning of the provider's states; default: `usualStates`. Unknown ones count as `running`. */
   states?: Readonly<Record<string, VideoState['state']>>
   read (response: JsonObject, handle: string, signal: AbortSignal): JobStatus | Promise<JobStatus>
@@ -35,7 +37,7 @@ export interface JobStatus {
   /** 0 to 100. */
   progress?: unknown
   urls?: unknown
-  /** Instead of `urls`, for videos that need the API key. */
+  /** Instead of `urls`, for videos that need the API key, or that are part of the response. */
   files?: VideoFile[]
   seconds?: unknown
   costNano?: number | null
@@ -68,7 +70,10 @@ export function createVideoProvider (client: VideoClient, dialect: VideoDialect)
       return { handle: readJobHandle(await client.submit(dialect.submit(task), signal), task, dialect) }
     },
     async poll (handle, signal) {
-      const response = await client.get(dialect.pollPath(handle), signal)
+      const path = dialect.pollPath(handle)
+      const response = await (dialect.pollBody === undefined
+        ? client.get(path, signal)
+        : client.query(path, dialect.pollBody(handle), signal))
       if (response === null) return { state: 'running', progress: null }
       return toState(await dialect.read(response, handle, signal), states, client)
     },

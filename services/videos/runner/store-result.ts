@@ -174,10 +174,12 @@ async function store (context: RunnerContext, job: Job, copy: ResultCopy, index:
 async function receive ({ media, download }: RunnerContext, job: Job, file: VideoFile, signal: AbortSignal) {
   const failed = new AbortController()
   const whole = AbortSignal.any([signal, failed.signal])
+  async function open (file: VideoFile) {
+    if ('bytes' in file) return file.bytes
+    return 'url' in file ? await download(file.url, downloadOptions(job, whole, maxVideoBytes)) : await file.open(whole)
+  }
   try {
-    const body = 'url' in file
-      ? await download(file.url, downloadOptions(job, whole, maxVideoBytes))
-      : await file.open(whole)
+    const body = await open(file)
     return await media.receive(body, {
       kind: 'video', account: job.account, job: job.id, maxBytes: maxVideoBytes, signal: whole
     })

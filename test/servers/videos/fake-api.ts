@@ -33,8 +33,9 @@ export interface FakeVideoApi {
   submitHeaders?: Record<string, string>
   submit: { path: RegExp, schema: TSchema }
   submitResponse (job: Job): FakeResponse
-  /** Captures the id of a job. */
+  /** Captures the id of a job; of a poll that is a POST, in its path and body. */
   poll: RegExp
+  polledBy?: 'POST'
   /** `video` is the URL of the file. */
   pollResponse (job: Job, video: string): FakeResponse
   /** A second request for the result of a completed job; captures the id. */

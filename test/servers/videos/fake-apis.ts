@@ -14,12 +14,13 @@ import { runway } from './runway.ts'
 import { seedance } from './seedance.ts'
 import { together } from './together.ts'
 import { veo } from './veo.ts'
+import { vertex } from './vertex.ts'
 import { wan } from './wan.ts'
 import type { FakeVideoApi } from './fake-api.ts'
 import { xai } from './xai.ts'
 
 /** All fake video APIs. */
 export const fakeVideoApis: readonly FakeVideoApi[] = [
-  openai, together, openrouter, runway, fal, replicate, veo, omni, seedance, kling, klingOmni, klingO1,
+  openai, together, openrouter, runway, fal, replicate, veo, vertex, omni, seedance, kling, klingOmni, klingO1,
   klingTurbo, wan, xai, minimax, hailuo, luma, lumaAgents
 ]

@@ -60,6 +60,7 @@ export async function startVideoServer (
   function kindOf (method: string, path: string): Kind {
     if (method === 'POST' && api.submit.path.test(path)) return 'submit'
     if (method === api.cancel?.method && api.cancel.path.test(path)) return 'cancel'
+    if (method === 'POST' && api.polledBy === 'POST') return 'poll'
     if (method !== 'GET') return 'unknown'
     if (api.content?.test(path)) return 'content'
     if (api.poll.test(path)) return 'poll'
@@ -97,7 +98,8 @@ export async function startVideoServer (
     const patterns: Partial<Record<Kind, RegExp | undefined>> = {
       poll, result: result?.path, cancel: cancel?.path, content
     }
-    const id = patterns[kind]?.exec(path)?.[1]
+    const place = kind === 'poll' && api.polledBy === 'POST' ? path + JSON.stringify(received.body) : path
+    const id = patterns[kind]?.exec(place)?.[1]
     const job = jobs.find(job => job.id === id)
     if (job === undefined) return extra?.(received, server) ?? api.errorResponse('unknown', `No ${received.method} ${path}`)
     const now = { ...job, state: state ?? job.state }

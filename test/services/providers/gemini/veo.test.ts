@@ -37,7 +37,7 @@ t.test('Veo: the key follows a redirect within the provider\'s own host', async 
     server.set('succeeded')
     const ended = await provider.poll(handle, signal())
     const [file] = ended.state === 'succeeded' ? ended.videos : []
-    if (file === undefined || 'url' in file) return t.fail('no file')
+    if (file === undefined || !('open' in file)) return t.fail('no file')
     const exchange = await file.open(signal())
     t.equal((await exchange.read(1e6)).length, server.video.length)
     t.equal(server.requests.filter(({ kind }) => kind === 'content').length, 3)

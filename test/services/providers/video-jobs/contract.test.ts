@@ -127,7 +127,7 @@ for (const api of fakeVideoApis) {
       'no handle': replyText(200, JSON.stringify(api.submitResponse(job).body).replaceAll('"x"', 'null')),
       'an unknown compression': replyText(200, '{}', { 'content-encoding': 'rot13' })
     }
-    if (api.protocol === 'veo') unclear['no handle'] = replyText(200, '{}')
+    if (['veo', 'vertex'].includes(api.protocol)) unclear['no handle'] = replyText(200, '{}')
     for (const [name, script] of Object.entries(unclear)) {
       server.script('submit', script)
       t.equal((await failureOf(provider.submit(taskFor(api), signal()))).sent, 'maybe', name)
@@ -202,7 +202,7 @@ for (const api of fakeVideoApis) {
       const ended = await provider.poll(handle, signal())
       if (ended.state !== 'succeeded') return t.fail(ended.state)
       const [file] = ended.videos
-      if (file === undefined || 'url' in file) return t.fail('the file is public')
+      if (file === undefined || !('open' in file)) return t.fail('the file is public')
       t.notMatch(JSON.stringify(ended), api.apiKey)
 
       server.script('content', replySlowly(server.video, 6, 20))

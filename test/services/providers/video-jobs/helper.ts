@@ -33,19 +33,29 @@ export async function connect (
 export function videoProviderAt (
   t: Test, api: FakeVideoApi, baseUrl: string, { apiKey = api.apiKey, timeouts = generous } = {}
 ): VideoProvider {
-  const config = newProvider({ id: 'it', baseUrl, apiKey, timeouts, maxConnections: 8, ...speaking(api.protocol) })
+  const config = newProvider({ id: 'it', baseUrl, apiKey, timeouts, maxConnections: 8, ...speaking(api.protocol, apiKey) })
   const provider = createProvider(config, new Deadlines(10))
   t.teardown(() => provider.close())
   if (provider.videos === undefined) throw new Error('no video API')
   return provider.videos
 }
 
-function speaking (form: FakeVideoApi['protocol']): Partial<ProviderConfig> {
+function speaking (form: FakeVideoApi['protocol'], apiKey: string): Partial<ProviderConfig> {
   switch (form) {
+    case 'vertex': return {
+      protocol: form, apiKey: null, project: 'acme-prod', region: 'us-central1', credentials: credentialsFor(apiKey)
+    }
     case 'openai': return { dialect: 'compatible' }
     case 'openrouter': case 'together': case 'xai': return { dialect: form }
     default: return { protocol: form }
   }
+}
+
+/** Credentials for a token; the response of their identity service is a data URL. */
+export function credentialsFor (token: string): string {
+  const response = JSON.stringify({ access_token: token, expires_in: 3600 })
+  const user = { client_id: 'id', client_secret: 'secret', refresh_token: 'refresh' }
+  return JSON.stringify({ type: 'authorized_user', ...user, token_uri: `data:application/json,${encodeURIComponent(response)}` })
 }
 
 const png = Buffer.from('iVBORw0KGgo=', 'base64')
@@ -107,6 +117,7 @@ export async function failureOf (promise: Promise<unknown>): Promise<UpstreamErr
 /** Downloads a file, public or not. */
 export async function bytesOf (file: VideoFile | undefined): Promise<Buffer> {
   if (file === undefined) throw new Error('no file')
+  if ('bytes' in file) return Buffer.from(file.bytes)
   if ('url' in file) return Buffer.from(await (await fetch(file.url)).arrayBuffer())
   const exchange: UpstreamResponse = await file.open(signal())
   const chunks: Buffer[] = []

@@ -8,7 +8,7 @@ import { createProvider, createProviders } from '../../../../services/providers/
 import { startVideoServer } from '../../../servers/videos/server.ts'
 import type { FakeVideoApi } from '../../../servers/videos/fake-api.ts'
 import { fakeVideoApis } from '../../../servers/videos/fake-apis.ts'
-import { bytesOf, nameOf, signal, taskFor } from './helper.ts'
+import { bytesOf, credentialsFor, nameOf, signal, taskFor } from './helper.ts'
 
 /** Generates a video at a provider with this configuration, and closes it. */
 async function generateVideo (t: Test, api: FakeVideoApi, configured: (origin: string) => ProviderConfig) {
@@ -54,8 +54,11 @@ for (const api of fakeVideoApis) {
   if (spoken === undefined || protocol === 'veo') {
     t.test(`${nameOf(api)}: is configured in the file`, async t => {
       await generateVideo(t, api, origin => {
+        const credentials = protocol === 'vertex'
+          ? `project: acme-prod, region: us-central1, credentials: '${credentialsFor(apiKey)}'`
+          : `api_key: "${apiKey}"`
         const file = `environment_providers: false
-providers: [{ id: it, protocol: ${protocol}, base_url: "${origin}${base}", api_key: "${apiKey}" }]`
+providers: [{ id: it, protocol: ${protocol}, base_url: "${origin}${base}", ${credentials} }]`
         const [config] = parseConfig(file, {}).providers
         if (config === undefined) throw new Error('no provider')
         return config

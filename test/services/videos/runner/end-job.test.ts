@@ -142,7 +142,7 @@ forEachEngine(t, `whatever a provider reports of a video, its hold ends in a cha
   const { store, ledger, context } = await createTest(t, open)
   let answer: JsonObject = {}
   const provider = createVideoProvider({
-    submit: async () => ({}), get: async () => answer, cancel: async () => {}, codes: {}, redact: text => text, openFile: () => { throw new Error('nothing is opened') }
+    submit: async () => ({}), get: async () => answer, query: async () => answer, cancel: async () => {}, codes: {}, redact: text => text, openFile: () => { throw new Error('nothing is opened') }
   }, {
     choices: () => ({ seconds: 4, size: '1280x720', sound: 'never' }),
     submit: () => ({ path: '', body: {} }),
