@@ -20,8 +20,9 @@ const programs = {
 
 /** Packages that are loaded on first use stay outside. */
 const onFirstUse = [
-  /^@aws-sdk\//, /^@opentelemetry\/(?!api$)/, '@scalar/fastify-api-reference', /^gpt-tokenizer\//, 'openid-client',
-  'pg', 'sharp', '@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler', 'fast-json-stringify'
+  /^@aws-sdk\//, '@smithy/signature-v4', /^@opentelemetry\/(?!api$)/, '@scalar/fastify-api-reference',
+  /^gpt-tokenizer\//, 'openid-client', 'pg', 'sharp', '@fastify/ajv-compiler',
+  '@fastify/fast-json-stringify-compiler', 'fast-json-stringify'
 ]
 
 /** What decides, beside the modules, which modules the bundle has and what becomes of them. */

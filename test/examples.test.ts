@@ -17,5 +17,6 @@ for (const name of globSync('*.yaml', { cwd: folder })) {
     t.equal(list.status, 200)
     const { data } = await list.json() as { data: { id: string }[] }
     for (const { id } of config.models) t.ok(data.some(model => model.id === id), id)
+    t.ok(config.models.length > 0)
   })
 }

@@ -68,12 +68,19 @@ t.test('the commands for a team work unchanged', async t => {
 })
 
 t.test('every gateway.yaml is valid', async t => {
-  const names = ['azure', 'local-servers', 'team']
+  const names = ['azure', 'bedrock', 'local-servers', 'team']
   const blocks = names.flatMap(name => blocksOf(guide(name), 'yaml'))
-  t.equal(blocks.length, 5)
-  const entra = { AZURE_TENANT_ID: 't', AZURE_CLIENT_ID: 'c', AZURE_CLIENT_SECRET: 's' }
-  const azure = { AZURE_OPENAI_API_KEY: 'k', AZURE_OPENAI_ENDPOINT: 'https://example.openai.azure.com' }
-  const env = { OPENAI_API_KEY: 'k', ...azure, ...entra }
+  t.equal(blocks.length, 8)
+  const env = {
+    OPENAI_API_KEY: 'k',
+    AZURE_OPENAI_API_KEY: 'k',
+    AZURE_OPENAI_ENDPOINT: 'https://example.openai.azure.com',
+    AZURE_TENANT_ID: 't',
+    AZURE_CLIENT_ID: 'c',
+    AZURE_CLIENT_SECRET: 's',
+    AWS_BEARER_TOKEN_BEDROCK: 'k',
+    AWS_REGION: 'us-west-2'
+  }
   for (const text of blocks) t.ok(parseConfig(text, env), text)
 })
 

@@ -1,7 +1,7 @@
 /** The wire formats; one row of services/providers/registry.ts each. */
 export const protocolNames = [
-  'openai', 'anthropic', 'gemini', 'vertex', 'sandbox', 'bfl', 'fal', 'kling', 'luma', 'minimax', 'replicate', 'runway',
-  'seedance', 'veo', 'wan'
+  'openai', 'anthropic', 'gemini', 'vertex', 'bedrock', 'sandbox', 'bfl', 'fal', 'kling', 'luma', 'minimax',
+  'replicate', 'runway', 'seedance', 'veo', 'wan'
 ] as const
 export type Protocol = typeof protocolNames[number]
 
@@ -26,11 +26,15 @@ export interface KnownProvider {
   /** Only for the protocol `openai`: `differs`, or a row of services/providers/openai/dialects.ts. */
   dialect: string
   differs?: Differences
-  /** Null if each customer has a different one. */
+  /** Null if each customer has a different one. `{region}` stands for the provider's region. */
   baseUrl: string | null
   /** Environment variables of the key; the first non-empty one counts. Empty: it has an identity instead. */
   keys: readonly string[]
   baseUrlVariable: string
+  /** Environment variables of the region; the first non-empty one counts. */
+  regionVariables?: readonly string[]
+  /** Whether requests can be authorized without a key. */
+  keyless?: true
   /** Environment variable with the customer's origin, and the path of the API. */
   endpoint?: { variable: string, path: string }
   /** Globs of this service's model names. */
@@ -72,6 +76,15 @@ export const knownProviders: readonly KnownProvider[] = [
   }),
   // The address depends on the region.
   row('vertex', 'VERTEX', null, { protocol: 'vertex', keys: [], conventionalName: 'gcp.vertex_ai' }),
+  row('bedrock', 'BEDROCK', 'https://bedrock-runtime.{region}.amazonaws.com', {
+    protocol: 'bedrock',
+    keys: ['AWS_BEARER_TOKEN_BEDROCK'],
+    baseUrlVariable: 'AWS_ENDPOINT_URL_BEDROCK_RUNTIME',
+    regionVariables: ['AWS_REGION', 'AWS_DEFAULT_REGION'],
+    keyless: true,
+    claims: ['amazon.*', 'anthropic.*', '*.amazon.*', '*.anthropic.*'],
+    conventionalName: 'aws.bedrock'
+  }),
   row('fireworks', 'FIREWORKS', 'https://api.fireworks.ai/inference/v1', { dialect: 'fireworks', claims: ['accounts/fireworks/*'] }),
   row('cerebras', 'CEREBRAS', 'https://api.cerebras.ai/v1', { dialect: 'cerebras' }),
   // Perplexity publishes no list of models.
@@ -106,7 +119,7 @@ export const knownProviders: readonly KnownProvider[] = [
 /** What `dialect` may be: the known services, and servers that run models. */
 export const dialectNames: readonly string[] = [...new Set([
   ...knownProviders.filter(({ protocol }) => protocol === 'openai').map(({ dialect }) => dialect),
-  'gemini', 'vertex', 'litellm', 'vllm', 'sglang', 'llamacpp', 'ollama', 'lmstudio', 'compatible'
+  'bedrock', 'gemini', 'vertex', 'litellm', 'vllm', 'sglang', 'llamacpp', 'ollama', 'lmstudio', 'compatible'
 ])]
 
 /** A service for images or videos with its own protocol and without a list of models. */

@@ -16,6 +16,40 @@ const Timeouts = Type.Object({
 }, { ...strict, default: {}, description: 'Timeouts of one call, in milliseconds.' })
 export type TimeoutsMs = Parsed<typeof Timeouts>
 
+/** `aws` of a provider. */
+const AwsEntry = Type.Object({
+  access_key_id: Type.Optional(Type.String({
+    minLength: 1, maxLength: 128, description: 'Static keys: use `${NAME}`. Default: the AWS credential provider chain.'
+  })),
+  secret_access_key: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'With `access_key_id`.' })),
+  session_token: Type.Optional(Type.String({
+    minLength: 1, maxLength: 16_384, description: 'With temporary keys.'
+  })),
+  profile: Type.Optional(Type.String({
+    minLength: 1, maxLength: 256, description: 'Profile of the shared AWS files. Default: `AWS_PROFILE`, else `default`.'
+  })),
+  role_arn: Type.Optional(Type.String({
+    pattern: '^(arn:|.*\\$\\{)', maxLength: 2048, description: 'A role to assume with these credentials.'
+  })),
+  external_id: Type.Optional(Type.String({
+    minLength: 2, maxLength: 1224, description: 'The external id that the role demands.'
+  })),
+  guardrail: Type.Optional(Type.String({
+    minLength: 1, maxLength: 2048, description: 'Id or ARN of a guardrail for every chat.'
+  })),
+  guardrail_version: Type.Optional(Type.String({
+    pattern: '^([1-9][0-9]{0,7}|DRAFT)$', description: 'Default: `DRAFT`.'
+  })),
+  bucket: Type.Optional(Type.String({
+    pattern: '^(s3://|.*\\$\\{)', maxLength: 512, description: 'Where videos are written, e.g. `s3://my-bucket/videos`.'
+  })),
+  arns: Type.Optional(Type.Record(Type.String(), Type.String({ minLength: 1, maxLength: 256 }), {
+    maxProperties: 1000,
+    description: 'The foundation model behind each ARN of an application inference profile or of provisioned throughput.'
+  }))
+}, { ...strict, description: 'Only for the protocol `bedrock`.' })
+export type AwsOptions = Parsed<typeof AwsEntry>
+
 /** One item of `providers`. */
 export const ProviderEntry = Type.Object({
   id: Type.String({
@@ -26,7 +60,8 @@ export const ProviderEntry = Type.Object({
   }),
   protocol: Type.Optional(oneOf(protocolNames, {
     description: '`openai` is for any OpenAI-compatible server, `anthropic` for the Messages API, `gemini` for the ' +
-      'Gemini API, `vertex` for Google\'s Vertex AI. `sandbox` is built in, for trials and tests; it adds the models `sandbox-chat`, `sandbox-image` and ' +
+      'Gemini API, `vertex` for Google\'s Vertex AI, `bedrock` for Amazon Bedrock. `sandbox` is built in, for ' +
+      'trials and tests; it adds the models `sandbox-chat`, `sandbox-image` and ' +
       '`sandbox-video`. All others generate images or videos. Default: by the id if it is in the catalogue, else `openai`.'
   })),
   dialect: Type.Optional(oneOf(dialectNames, {
@@ -53,7 +88,7 @@ export const ProviderEntry = Type.Object({
   region: Type.Optional(Type.String({
     pattern: '^([a-z0-9-]{2,40}|.*\\$\\{.*)$',
     description: 'Where the provider processes requests, in its own or your words; `regions` of a policy or an API key ' +
-      'name the regions to use. Vertex AI is called there; its default is `global`.',
+      'name the regions to use. Vertex AI is called there, `global` by default; Amazon Bedrock needs it.',
     examples: ['europe-west4']
   })),
   project: Type.Optional(Type.String({
@@ -75,6 +110,7 @@ export const ProviderEntry = Type.Object({
       'the response.',
     examples: ['gs://acme-videos/tollgate']
   })),
+  aws: Type.Optional(AwsEntry),
   headers: Type.Record(Type.String(), Type.String({ maxLength: 16_384 }), {
     maxProperties: 64, default: {}, description: 'Additional headers of every request.'
   }),
@@ -112,7 +148,7 @@ export type ProviderEntry = Static<typeof ProviderEntry>
 type Fields = Known<Parsed<typeof ProviderEntry>, 'protocol' | 'baseUrl' | 'claims'>
 type Optional =
   'videoMs' | 'allowFields' | 'responses' | 'onDisconnect' | 'region' | 'project' | 'credentials' | 'bucket' |
-  'apiVersion'
+  'apiVersion' | 'aws'
 
 /** With the defaults of the catalogue. `baseUrl` has no trailing slash; it is empty for the sandbox. */
 export interface ProviderConfig extends Omit<Fields, 'dialect' | 'entra' | Optional>, Partial<Pick<Fields, Optional>> {

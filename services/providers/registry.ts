@@ -6,6 +6,7 @@ import type { Deadlines } from '../shared/timers.ts'
 import { createConnection } from './upstream/connection.ts'
 import type { Connection } from './upstream/response.ts'
 import { createAnthropic } from './anthropic/anthropic.ts'
+import { bedrockParts } from './bedrock/bedrock.ts'
 import { createBflImages } from './bfl.ts'
 import { createFalImages } from './fal/images.ts'
 import { createFalPrices } from './fal/prices.ts'
@@ -37,6 +38,7 @@ const protocols: Readonly<Record<Protocol, ProviderParts | ((config: ProviderCon
   anthropic: { chat: createAnthropic },
   gemini: { chat: createGemini, images: createGeminiImages, videos: createGeminiVideos },
   vertex: vertexParts,
+  bedrock: bedrockParts,
   sandbox: ({ videoMs }) => ({
     chat: () => createSandboxChat(),
     images: () => generateSandboxImages,
@@ -92,9 +94,12 @@ export function createProvider (
   }
 }
 
+/** Protocols that serve Claude with the fields of its own API. */
+const messagesProtocols: ReadonlySet<Protocol> = new Set(['anthropic', 'vertex', 'bedrock'])
+
 function pricingOf (config: ProviderConfig): Pick<Provider, 'pricing'> {
   if (config.protocol === 'openai') return { pricing: fieldPricing(config) }
-  return config.protocol === 'anthropic' || config.protocol === 'vertex' ? { pricing: anthropicPricing } : {}
+  return messagesProtocols.has(config.protocol) ? { pricing: anthropicPricing } : {}
 }
 
 /** What the operator says instead of the dialect. */

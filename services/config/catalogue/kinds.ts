@@ -12,6 +12,7 @@ const protocolKinds: Readonly<Record<Exclude<Protocol, 'openai'>, readonly Serve
   anthropic: ['chat'],
   gemini: ['chat', 'image', 'video'],
   vertex: ['chat', 'image', 'video'],
+  bedrock: ['chat'],
   sandbox: ['chat', 'image', 'video'],
   bfl: ['image'],
   fal: ['image', 'video'],
@@ -27,8 +28,8 @@ const protocolKinds: Readonly<Record<Exclude<Protocol, 'openai'>, readonly Serve
 
 /** Dialects of `openai` without videos. */
 const withoutVideos: ReadonlySet<string> = new Set([
-  'openai', 'azure', 'groq', 'mistral', 'deepseek', 'perplexity', 'fireworks', 'cerebras', 'llamacpp', 'ollama', 'lmstudio',
-  'vertex'
+  'openai', 'azure', 'groq', 'mistral', 'deepseek', 'perplexity', 'fireworks', 'cerebras', 'bedrock', 'llamacpp',
+  'ollama', 'lmstudio', 'vertex'
 ])
 
 /** Returns the kinds of models that a provider runs, the default first. */

@@ -45,10 +45,14 @@ function hosted (known: KnownProvider, env: NodeJS.ProcessEnv, report: Report): 
   if (variable === undefined) return withEntra(known, env, report)
   const apiKey = keyIn(env, variable, known) ?? report(known.pair?.secret ?? variable, `must be set together with ${variable}`)
   if (apiKey === null) return null
-  const { id, protocol, dialect, claims, discover } = known
-  const baseUrl = hostedUrl(known, env, variable, report)
+  const { id, protocol, dialect, claims, discover, regionVariables } = known
+  const region = regionVariables?.map(name => env[name]).find(isSet)?.trim() ?? null
+  if (regionVariables !== undefined && region === null) {
+    return report(regionVariables[0] ?? '', `must be set together with ${variable}`)
+  }
+  const baseUrl = hostedUrl(known, env, variable, report)?.replace('{region}', region ?? '') ?? null
   if (baseUrl === null) return null
-  return newProvider({ id, protocol, dialect, baseUrl, apiKey, claims: [...claims], discover })
+  return newProvider({ id, protocol, dialect, baseUrl, apiKey, claims: [...claims], discover, region })
 }
 
 /** Azure without a key, but with an address, is called with the identity of the environment. */

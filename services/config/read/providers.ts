@@ -7,6 +7,7 @@ import { sandboxProvider } from '../sandbox.ts'
 import type { CheckedFile, ConfigEntry } from '../validate/check-structure.ts'
 import { suggest } from '../validate/suggest.ts'
 import type { YamlDocument } from '../yaml/document.ts'
+import { checkAws } from './aws.ts'
 import { readAzure } from './azure.ts'
 import { toParsed } from './to-parsed.ts'
 import { isVertex, readVertex, vertexUrl } from './vertex.ts'
@@ -23,7 +24,8 @@ export function readProviders ({ providers }: CheckedFile, document: YamlDocumen
 }
 
 const hostedKeys = [
-  'dialect', 'base_url', 'api_key', 'headers', 'responses', 'on_disconnect', 'discover', 'project', 'credentials', 'bucket'
+  'dialect', 'base_url', 'api_key', 'headers', 'responses', 'on_disconnect', 'discover', 'project', 'credentials', 'bucket',
+  'aws', 'entra', 'api_version'
 ] as const
 
 function readSandbox ({ item, path }: ConfigEntry<ProviderEntry>, document: YamlDocument): ProviderConfig {
@@ -44,9 +46,10 @@ function readHosted (entry: ConfigEntry<ProviderEntry>, document: YamlDocument):
     if (protocol === 'openai' || item[key] === undefined) continue
     document.report([...path, key], `has no meaning for the protocol ${protocol}`, 'key')
   }
+  checkAws(entry, protocol, document)
   const [variable] = known?.keys ?? []
   const hasNothing = item.base_url === undefined && item.api_key === undefined && item.entra === undefined
-  if (hasNothing && variable !== undefined) {
+  if (hasNothing && variable !== undefined && known?.keyless !== true) {
     document.report([...path, 'api_key'], `is missing; ${item.id} needs one, e.g. api_key: \${${variable}}`)
   }
   checkHeaders(entry, document)
@@ -75,7 +78,7 @@ function baseUrlOf (
   const rows = knownProviders.filter((row) => row.protocol === protocol)
   const known = rows.find(({ id }) => id === item.id) ??
     rows.find((row) => protocol !== 'openai' || (row.dialect === dialect && dialect !== 'compatible'))
-  const url = known?.baseUrl ?? ''
+  const url = known?.baseUrl?.replace('{region}', item.region ?? '') ?? ''
   if (url === '') document.report([...path, 'base_url'], 'is missing')
   return url
 }

@@ -36,7 +36,9 @@ export function createAnthropic (upstream: Upstream): ChatApi {
  * Chat over the Messages API where `place` has it. Source: @anthropic-ai/sdk 1.12.0, API version 2023-06-01.
  * One long function, because its methods share the connection and the headers.
  */
-export function createMessagesApi ({ apiKey, headers, connection }: Upstream, place: PlaceCall): ChatApi {
+export function createMessagesApi (
+  { apiKey, headers, connection }: Upstream, place: PlaceCall
+): ChatApi & Required<Pick<ChatApi, 'messages'>> {
   const own = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
   const getHeaders = { ...(apiKey === null ? {} : { 'x-api-key': apiKey }), 'anthropic-version': version, ...own }
   const postHeaders = { 'content-type': 'application/json', ...getHeaders }

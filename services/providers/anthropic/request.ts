@@ -17,11 +17,13 @@ type Translated = Pick<ChatCall, 'body' | 'model' | 'outputLimit' | 'maxOutput'>
 
 export interface Translation { body: MessagesRequest, dropped: string[] }
 
-/** Translates a chat request. Throws UpstreamError (400, not sent) for what has no equivalent. */
-export function toMessagesRequest (call: Translated): Translation {
+/**
+ * Translates a chat request for a model with the given traits. Throws UpstreamError (400, not sent) for what
+ * has no equivalent.
+ */
+export function toMessagesRequest (call: Translated, traits = anthropicTraitsOf(call.model)): Translation {
   const { body: request, model } = call
   refuseUnsupportedFields(request)
-  const traits = anthropicTraitsOf(model)
   const { system, turns, dropped } = convertToMessages(request.messages)
   if (traits.thinking === 'none') removeThoughts(turns)
   const maxTokens = limitOf(call, traits)

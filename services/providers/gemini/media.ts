@@ -8,7 +8,7 @@ import { isGoogleFile } from '../../shared/request-fields.ts'
 /** Converts a part of a message; `param` names the part in errors. */
 export type ReadPart = (part: UserPart, param: string) => Promise<Part>
 
-interface MediaOptions {
+export interface MediaOptions {
   /** Fetches files that clients name by URL; null: clients must send the bytes. */
   download: Download | null
   signal: AbortSignal

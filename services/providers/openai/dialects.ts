@@ -257,6 +257,9 @@ export const dialects: Readonly<Record<string, Dialect>> = {
   },
   fireworks: { ...base, limitFields: ['max_tokens'], rules: requestRules.fireworks },
   cerebras: { ...base, limitFields: ['max_completion_tokens'], rules: requestRules.cerebras },
+  // Source: docs.aws.amazon.com, "Chat Completions API" of Amazon Bedrock, November 2026. Which models have
+  // the Responses API depends on the endpoint, so it is not used.
+  bedrock: { ...base, limitFields: ['max_completion_tokens'], completions: false },
   // Source: docs.litellm.ai; it renames the limit for each provider, and some of these refuse two.
   litellm: { ...hosted, limitFields: ['max_completion_tokens'], prompt: promptRules.usual },
   vllm: { ...open, takesZeroLimit: true, videos: createOpenAIVideos },

@@ -25,10 +25,13 @@ for (const { id, keys, baseUrl, protocol, dialect, pair } of knownProviders) {
   t.test(`a key adds ${id}`, async (t) => {
     for (const name of keys) {
       const env = {
-        [name]: ' key ', AZURE_OPENAI_ENDPOINT: 'https://mine.openai.azure.com/', KLING_SECRET_KEY: ' secret '
+        [name]: ' key ',
+        AZURE_OPENAI_ENDPOINT: 'https://mine.openai.azure.com/',
+        KLING_SECRET_KEY: ' secret ',
+        AWS_REGION: 'eu-west-1'
       }
       const [provider, sandbox] = providersOf(env)
-      const expected = baseUrl ?? 'https://mine.openai.azure.com/openai/v1'
+      const expected = baseUrl?.replace('{region}', 'eu-west-1') ?? 'https://mine.openai.azure.com/openai/v1'
       const apiKey = pair?.key === name ? 'key:secret' : 'key'
       t.match(provider, { id, protocol, dialect, apiKey, baseUrl: expected })
       t.equal(sandbox?.id, 'sandbox')
@@ -42,6 +45,11 @@ t.test('a base URL in the environment replaces the default', async (t) => {
     { baseUrl: 'http://127.0.0.1:9/v1' }, { id: 'sandbox' }
   ])
   t.match(providersOf({ OPENAI_BASE_URL: 'http://127.0.0.1:9/v1/' }), [{ id: 'sandbox' }], 'but adds no provider')
+})
+
+t.test('a key of Bedrock needs a region', async (t) => {
+  t.throws(() => providersOf({ AWS_BEARER_TOKEN_BEDROCK: 'x' }), /AWS_REGION: must be set together/)
+  t.match(providersOf({ AWS_BEARER_TOKEN_BEDROCK: 'x', AWS_DEFAULT_REGION: 'us-east-2' }), [{ region: 'us-east-2' }, {}])
 })
 
 t.test('an empty key adds nothing', async (t) => {
