@@ -25,9 +25,11 @@ export function bedrockErrorIn ({ headers, payload }: Frame, secret: string | nu
   return toError({ type, message, status: typeof status === 'number' ? status : null, secret })
 }
 
+const aboutCredentials = /^(ExpiredToken|UnrecognizedClient|InvalidClientTokenId|InvalidSignature|IncompleteSignature)/
+
 /** Whether AWS refuses the credentials themselves, so that others may be accepted. */
 export function isAboutCredentials ({ details: { type } }: UpstreamError): boolean {
-  return /^(ExpiredToken|UnrecognizedClient|InvalidClientTokenId|InvalidSignature)/.test(type ?? '')
+  return aboutCredentials.test(type ?? '')
 }
 
 interface Failure {
@@ -41,8 +43,7 @@ interface Failure {
 
 function toError ({ type, message, status, secret, retryAfterMs }: Failure): UpstreamError {
   // The message about a wrong signature quotes the request with its session token.
-  const isQuoting = /^(InvalidSignature|SignatureDoesNotMatch|IncompleteSignature)/.test(type ?? '')
-  const said = message === null || isQuoting
+  const said = message === null || aboutCredentials.test(type ?? '')
     ? status === null ? `The provider failed (${type ?? 'unknown'}).` : `The provider answered with status ${status}.`
     : masked(message, secret)
   const kind = kindOf(type, said, status)
