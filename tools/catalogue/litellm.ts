@@ -14,6 +14,8 @@ const providers: Readonly<Record<string, { id: string, prefix: string }>> = {
   anthropic: { id: 'anthropic', prefix: '' },
   azure: { id: 'azure', prefix: 'azure/' },
   black_forest_labs: { id: 'bfl', prefix: 'black_forest_labs/' },
+  bedrock: { id: 'bedrock', prefix: '' },
+  bedrock_converse: { id: 'bedrock', prefix: '' },
   cerebras: { id: 'cerebras', prefix: 'cerebras/' },
   deepinfra: { id: 'deepinfra', prefix: 'deepinfra/' },
   deepseek: { id: 'deepseek', prefix: 'deepseek/' },
@@ -97,6 +99,9 @@ function mediaPricesOf (
 const edits = /(^|\/)(edit|reframe|recast|redux|(video|reference)-to-video|trellis.*|aleph\d?)$|-(r2v|depth|fill|expand)$/
 const mediaProviders: ReadonlySet<string> = new Set(['bfl', 'fal', 'minimax', 'runway', 'wan'])
 
+/** Bedrock's models that take no conversations, and spellings of other clouds. */
+const legacy = /@|claude-(v\d|instant|3-)|titan|ai21\.|cohere\.command-(light|text)|llama2|embed|rerank|sonic|pegasus/
+
 /** Whether the gateway can sell a row: a chat has a price, and a provider of media alone no chats. */
 function isSellable (
   provider: string, name: string, { kind, price, videoPrices, imagePrices }: CatalogueRow
@@ -110,7 +115,8 @@ function isSellable (
 /** Prices of one size, region or class of parameters, which are not names of models. */
 function isVariant (provider: string, name: string): boolean {
   if (/\d-x-\d/.test(name)) return true
-  const isPath = ['openai', 'anthropic', 'azure', 'deepseek', 'gemini', 'xai', 'mistral'].includes(provider)
+  const isPath = ['openai', 'anthropic', 'azure', 'bedrock', 'deepseek', 'gemini', 'xai', 'mistral'].includes(provider)
+  if (provider === 'bedrock' && legacy.test(name)) return true
   return (isPath && name.includes('/')) || name.startsWith('ft:') || /^(together|fireworks)-ai-/.test(name)
 }
 
