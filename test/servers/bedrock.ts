@@ -33,6 +33,8 @@ export async function startBedrock (keys: SigningKeys = staticKeys): Promise<Bed
     const listing = lists[pathname]
     if (listing !== undefined) return document(listing)
     const [, , id = '', operation = ''] = pathname.split('/')
+    const media = mediaOf(request, queued)
+    if (media !== null) return media
     const complaint = complaintAbout(operation, request.body ?? {})
     if (complaint !== null) return refusal(400, 'ValidationException', complaint)
     if (operation === 'count-tokens') return document({ inputTokens: 25 })
@@ -56,6 +58,27 @@ const lists: Readonly<Record<string, object>> = {
       { inferenceProfileId: 'eu.anthropic.claude-sonnet-4-6', status: 'ACTIVE', type: 'SYSTEM_DEFINED' }
     ]
   }
+}
+
+// ---- Images, videos and the bucket.
+
+const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+const arn = 'arn:aws:bedrock:eu-central-1:123456789012:async-invoke/abc123'
+const s3Uri = 's3://films/tollgate/abc123'
+
+/** The script of a request for media; null for any other. */
+function mediaOf ({ method, path, body }: UpstreamRequest, queued: () => Script | undefined): Script | null {
+  const decoded = decodeURIComponent(path)
+  if (method === 'POST' && path === '/async-invoke') return queued() ?? document({ invocationArn: arn })
+  if (decoded === `/async-invoke/${arn}`) {
+    return queued() ?? document({ invocationArn: arn, status: 'Completed', outputDataConfig: { s3OutputDataConfig: { s3Uri } } })
+  }
+  if (path === '/films/tollgate/abc123/output.mp4') {
+    return sequence(head({ 'content-type': 'video/mp4' }), send([Buffer.from('film')]), finish)
+  }
+  if (!decoded.endsWith('/invoke') || body?.messages !== undefined) return null
+  const { numberOfImages = 1 }: { numberOfImages?: number } = Object(body?.imageGenerationConfig)
+  return queued() ?? document({ images: Array.from({ length: numberOfImages }, () => pixel) })
 }
 
 // ---- What is refused.
@@ -200,7 +223,7 @@ export function encodeFrame ({ body, ...named }: Frame): Buffer {
   return Buffer.from(codec.encode({ headers, body: Buffer.from(JSON.stringify(body)) }))
 }
 
-function document (body: object, status = 200, headers: Record<string, string> = {}): Script {
+export function document (body: object, status = 200, headers: Record<string, string> = {}): Script {
   const all = { 'content-type': 'application/json', 'x-amzn-requestid': 'req-1', ...headers }
   return sequence(head(all, status), send([Buffer.from(JSON.stringify(body))]), finish)
 }

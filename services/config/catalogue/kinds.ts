@@ -12,7 +12,7 @@ const protocolKinds: Readonly<Record<Exclude<Protocol, 'openai'>, readonly Serve
   anthropic: ['chat'],
   gemini: ['chat', 'image', 'video'],
   vertex: ['chat', 'image', 'video'],
-  bedrock: ['chat'],
+  bedrock: ['chat', 'image', 'video'],
   sandbox: ['chat', 'image', 'video'],
   bfl: ['image'],
   fal: ['image', 'video'],
@@ -50,8 +50,8 @@ const nameRules: readonly [ModelKind, RegExp][] = [
   ['realtime', /realtime/],
   ['transcription', /whisper|parakeet|transcri(be|ption)|(^|[-_/])(stt|asr)([-_\d]|$)/],
   ['speech', /orpheus|lyria|magpie|(^|[-_/])(tts|text-to-speech|speech)([-_\d]|$)/],
-  ['video', /(^|[-_/])(sora|veo|gemini-omni|kling-(video|v\d|\d)|hailuo|seedance|pixverse|vidu|pika|t2v|i2v|r2v|video)([-_./\d]|$)|dream-machine|(^|\/)ray-?[23]/],
-  ['image', /dall-e|imagen|stable-diffusion|sdxl|seedream|ideogram|recraft|nano-banana|(^|[-_/.])(flux|image|t2i)([-_./\d]|$)/]
+  ['video', /(^|[-_/])(sora|veo|gemini-omni|kling-(video|v\d|\d)|hailuo|seedance|pixverse|vidu|pika|t2v|i2v|r2v|video)([-_./\d]|$)|dream-machine|(^|\/)ray-?[23]|luma\.ray|nova-reel/],
+  ['image', /dall-e|imagen|stable-diffusion|sdxl|seedream|ideogram|recraft|nano-banana|nova-canvas|(^|[-_/.])(stable-image|flux|image|t2i)([-_./\d]|$)/]
 ]
 
 function kindByName (name: string): ModelKind | undefined {

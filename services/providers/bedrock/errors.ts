@@ -61,6 +61,8 @@ const tooLong = /input is too long|prompt is too long|exceed context limit|too m
 /** Refusals that concern one model: it is not in this region, not enabled, or needs an inference profile. */
 const noModel = /access to the model|model identifier|on-demand throughput|end of its life|not authorized to invoke/i
 
+const filtered = /blocked by our content|content filters?|responsible ai/i
+
 /** Source: @aws-sdk/client-bedrock-runtime 3.1164.0, models/errors; AWS, "Common error types". */
 const kinds: Readonly<Record<string, UpstreamErrorKind>> = {
   AccessDeniedException: 'auth',
@@ -86,7 +88,8 @@ const kinds: Readonly<Record<string, UpstreamErrorKind>> = {
 
 function kindOf (type: string | null, message: string, status: number | null): UpstreamErrorKind {
   const kind = ownMember(kinds, type ?? '') ?? kindByStatus[status ?? 0] ?? 'bad_reply'
-  return (kind === 'auth' || kind === 'bad_request') && noModel.test(message) ? 'not_found' : kind
+  if ((kind === 'auth' || kind === 'bad_request') && noModel.test(message)) return 'not_found'
+  return kind === 'bad_request' && filtered.test(message) ? 'moderated' : kind
 }
 
 /** `ThrottlingException` of `ThrottlingException:http://…`, `com.amazon#ThrottlingException` and the like. */
