@@ -2,22 +2,12 @@ import OpenAI from 'openai'
 import t, { type Test } from 'tap'
 import type { AwsOptions } from '../../schemas/config/providers.ts'
 import { configFor, providerAt, startGateway } from '../helpers/gateway.ts'
-import { apiKey, exception, refusal, reply, startBedrock, staticKeys, type BedrockReply } from '../servers/bedrock.ts'
+import {
+  apiKey, exception, noAws, refusal, reply, startBedrock, staticKeys, type BedrockReply
+} from '../servers/bedrock.ts'
 import { cuts, type Cut } from '../servers/upstream.ts'
 import { anthropicAt, ask, priced } from './messages/clients.ts'
 
-const noAws: AwsOptions = {
-  accessKeyId: null,
-  secretAccessKey: null,
-  sessionToken: null,
-  profile: null,
-  roleArn: null,
-  externalId: null,
-  guardrail: null,
-  guardrailVersion: null,
-  bucket: null,
-  arns: null
-}
 const claude = 'eu.anthropic.claude-sonnet-4-6'
 const nova = 'amazon.nova-2-lite-v1:0'
 const arn = 'arn:aws:bedrock:eu-central-1:123456789012:provisioned-model/abc123'

@@ -1,4 +1,5 @@
 import { EventStreamCodec } from '@smithy/core/event-streams'
+import type { AwsOptions } from '../../schemas/config/providers.ts'
 import { eventsFor, messageFor, type Reply } from './anthropic.ts'
 import { complaintAboutSignature, type SigningKeys } from './sigv4.ts'
 import { finish, head, send, sequence, startUpstream } from './upstream.ts'
@@ -16,6 +17,20 @@ export interface BedrockServer extends Upstream {
 
 export const apiKey = 'bedrock-api-key-secret'
 export const staticKeys = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' }
+
+/** Options of a provider that says nothing of AWS. */
+export const noAws: AwsOptions = {
+  accessKeyId: null,
+  secretAccessKey: null,
+  sessionToken: null,
+  profile: null,
+  roleArn: null,
+  externalId: null,
+  guardrail: null,
+  guardrailVersion: null,
+  bucket: null,
+  arns: null
+}
 
 export async function startBedrock (keys: SigningKeys = staticKeys): Promise<BedrockServer> {
   const server = { keys, refused: [] as string[] }
