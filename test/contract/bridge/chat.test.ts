@@ -2,6 +2,7 @@ import t from 'tap'
 import type OpenAI from 'openai'
 import type { RunnableToolFunctionWithParse } from 'openai/lib/RunnableFunction'
 import { request } from 'undici'
+import { builtInPolicies } from '../../../services/config/read/policies.ts'
 import { rejection } from '../../helpers/thrown.ts'
 import type { Rule } from '../../servers/openai-rules.ts'
 import { answer, message, reasoning, refusal } from '../../servers/responses.ts'
@@ -398,6 +399,21 @@ t.test('a model that the table does not name, and is served there alone, goes th
     t.ok((await shop.client.chat.completions.create({ model: 'mine', messages })).choices[0]?.message.content)
     t.equal(shop.upstream.requests.length, calls)
   }
+})
+
+t.test('a policy chooses such a model for tools, and Azure serves it alike', async t => {
+  const shop = await openBridge(t, {
+    provider: { dialect: 'azure' },
+    config: config => {
+      const policy = builtInPolicies().find(({ id }) => id === 'auto:quality')
+      if (policy === undefined) throw new Error('no policy')
+      return { ...config, policies: [{ ...policy, id: 'auto:agents', models: ['gpt-5.6-luna'] }] }
+    }
+  })
+  const { data, response } = await shop.client.chat.completions.create({ model: 'auto:agents', messages, tools }).withResponse()
+  t.equal(data.choices[0]?.message.content, 'Good day.')
+  t.match(response.headers.get('x-tollgate-route'), /gpt-5\.6-luna/)
+  t.same(pathsOf(shop), ['/v1/responses?api-version=v1'])
 })
 
 t.test('a window that a refusal names is remembered', async t => {
