@@ -126,7 +126,7 @@ function readBatch ({ events, piece }: EventBatch, reader: EventReader): ReadBat
 }
 
 /** The body of an event. Throws UpstreamError. */
-function parseEvent ({ data }: SseEvent): JsonObject {
+export function parseEvent ({ data }: SseEvent): JsonObject {
   try {
     const value = parseBounded(data)
     if (isObject(value)) return value

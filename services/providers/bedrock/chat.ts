@@ -103,7 +103,10 @@ export function createBedrockChat (upstream: Upstream, options: BedrockOptions):
       if (count === undefined) throw new UpstreamError('bad_reply', 'yes', 'The provider has not counted the tokens.')
       return count
     },
-    kindOf: model => kinds.get(model),
+    statedOf (model) {
+      const kind = kinds.get(model)
+      return kind === undefined ? undefined : { kind }
+    },
     async models (signal) {
       const control = bedrockConnection(connect(controlUrl(upstream.baseUrl)), { secret, identity })
       kinds = await listModels(control, headers, signal)
