@@ -1,5 +1,5 @@
 import type {
-  FastifyInstance, FastifyPluginAsync, onRequestHookHandler, preHandlerHookHandler, preValidationHookHandler
+  FastifyInstance, FastifyPluginAsync, onRequestHookHandler, preValidationHookHandler
 } from 'fastify'
 import { deploymentParameter } from '../../services/http/azure-address.ts'
 import { dropNulls } from '../../services/http/drop-nulls.ts'
@@ -16,6 +16,7 @@ import responses from './responses.ts'
 import responsesInputTokens from './responses-input-tokens.ts'
 import storedResponses from './stored-responses.ts'
 import routingDecisions from './routing-decisions.ts'
+import { takeAlias } from './take-alias.ts'
 import createVideo from './videos.ts'
 import videoContent from './videos-content.ts'
 import videosById from './videos-by-id.ts'
@@ -79,17 +80,6 @@ const takeDeployment: preValidationHookHandler = (request, _reply, done) => {
   const model = isObject(query) ? query[deploymentParameter] : undefined
   if (isText(model) && isObject(body) && body.model !== model) {
     request.jsonText = JsonText.from({ ...body, model })
-    body.model = model
-  }
-  done()
-}
-
-/** Replaces an alias by the model that it stands for, in the body and its text. */
-const takeAlias: preHandlerHookHandler = (request, _reply, done) => {
-  const { body, server: { models } } = request
-  if (isObject(body) && isText(body.model)) {
-    const model = models.targetOf(body.model)
-    if (model !== body.model) request.jsonText = JsonText.from({ ...body, model })
     body.model = model
   }
   done()

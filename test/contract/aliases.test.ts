@@ -13,8 +13,9 @@ providers:
   - { id: up, base_url: "${upstream.url}", claims: ["claimed-*"] }
 models:
   - { id: sold, provider: up, price: { input: 1, output: 2 } }
+  - { id: sold-short, provider: up, price: { input: 1, output: 2 }, max_output: 50 }
   - { id: gpt-sold, provider: up, price: { input: 1, output: 2 } }
-aliases: { "claude-*": auto, "gpt-*": sold, "claimed-*": sold }`, {})
+aliases: { "claude-*": auto, "gpt-*": sold, "claimed-*": sold, "long-*": sold-short }`, {})
 const gateway = await startGateway(t, { config })
 const openai = new OpenAI({ baseURL: gateway.url, apiKey: gateway.key, maxRetries: 0 })
 
@@ -26,6 +27,13 @@ t.test('a name that is not sold goes to the model of the first alias', async t =
     t.match(model, /^sold/, name)
     t.match(upstream.requests.at(-1)?.body, { model: 'sold' })
   }
+})
+
+t.test('a limit that is greater than the longest response of the target becomes that', async t => {
+  await openai.chat.completions.create({ model: 'long-winded', messages, max_completion_tokens: 128_000 })
+  t.match(upstream.requests.at(-1)?.body, { model: 'sold-short', max_completion_tokens: 50 })
+  await openai.chat.completions.create({ model: 'long-winded', messages, max_tokens: 7 })
+  t.match(upstream.requests.at(-1)?.body, { max_tokens: 7 })
 })
 
 t.test('a name that is sold is never replaced', async t => {
