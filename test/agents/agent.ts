@@ -7,6 +7,9 @@ import { promisify } from 'node:util'
 const installLimitMs = 180_000
 const runLimitMs = 60_000
 
+/** A proxy that refuses every connection: a program reaches nothing but this machine. */
+export const loopbackOnly = { HTTPS_PROXY: 'http://127.0.0.1:1', NO_PROXY: '127.0.0.1,localhost' }
+
 /** Runs `work` in an empty folder that is deleted afterwards. */
 export async function inFolder (name: string, work: (folder: string) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), `tollgate-agent-${name}-`))

@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { configFor, providerAt, startGateway } from '../helpers/gateway.ts'
 import { reply, startUpstream } from '../servers/upstream.ts'
 import { inFolder, installed, runProgram } from './agent.ts'
+import { askCodex, listByCodex } from './defaults.ts'
 
 /** The version whose transcript is in test/fixtures/agents. */
-const version = '0.169.0'
+const pinned = '0.169.0'
 const patch = '*** Begin Patch\n*** Update File: greeting.txt\n@@\n-Hello\n+Good day\n*** End Patch\n'
 /** Codex applies the patch itself and runs no shell. */
 const command = `apply_patch <<'EOF'\n${patch}EOF`
@@ -14,18 +15,22 @@ const answer = 'The greeting is polite now.'
 
 /**
  * Has Codex do a task: the model behind the gateway asks for a patch, Codex applies it, sends the result back
- * and ends. `record` gets the bodies that it sent. False if it cannot be installed.
+ * and ends. Then it uses its default model, and lists the gateway's. `record` gets the bodies that it sent.
+ * Null if it cannot be installed.
  */
-export async function runCodex (record: (transcript: unknown) => Promise<void>): Promise<boolean> {
-  let ran = false
+export async function runCodex (
+  record: (transcript: unknown) => Promise<void>, version = pinned
+): Promise<string | null> {
+  let done: string | null = null
   await inFolder('codex', async packages => {
     if (!await installed(packages, `@openai/codex@${version}`)) return
     const program = join(packages, 'node_modules', '.bin', 'codex')
     await record(await patchedByCommand(program))
     await patchedAfterSearch(program)
-    ran = true
+    await listByCodex(program)
+    done = `a patch, the list of models and ${await askCodex(program)}`
   })
-  return ran
+  return done
 }
 
 /** With a model that is unknown to Codex, as one of another provider is. Resolves to what Codex sent. */

@@ -3,7 +3,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { models, startModels, type KindOfModel } from './models.ts'
 import { aiderPackages, preparePython } from '../helpers/python.ts'
-import { inFolder, installed, runProgram } from './agent.ts'
+import { inFolder, installed, loopbackOnly, runProgram } from './agent.ts'
+import { askClaudeCode } from './defaults.ts'
 
 // Claude Code and aider, which edit a file as the obedient models behind the gateway say.
 
@@ -25,8 +26,6 @@ interface Task {
 type Edit = (task: Task) => Promise<{ code: number | null, output: string }>
 
 const answer = 'The greeting is polite now.'
-/** A proxy that refuses every connection: a program reaches nothing but this machine. */
-const loopbackOnly = { HTTPS_PROXY: 'http://127.0.0.1:1', NO_PROXY: '127.0.0.1,localhost' }
 
 /** Has a program edit a file with a model of a kind; resolves to what it sent, without its folder. */
 async function edited (kind: KindOfModel, edit: Edit): Promise<Sent[]> {
@@ -78,14 +77,16 @@ async function editedWithAll (edit: Edit, record: (transcript: unknown) => Promi
   return `a file edited with ${kinds.length} kinds of models`
 }
 
-/** Has Claude Code edit a file. Null if it cannot be installed. */
-export async function runClaudeCode (record: (transcript: unknown) => Promise<void>): Promise<string | null> {
+/** Has Claude Code edit a file, and use its default model. Null if it cannot be installed. */
+export async function runClaudeCode (
+  record: (transcript: unknown) => Promise<void>, version = '2.1.332'
+): Promise<string | null> {
   let done: string | null = null
   await inFolder('claude-code', async packages => {
-    if (!await installed(packages, '@anthropic-ai/claude-code@2.1.332')) return
+    if (!await installed(packages, `@anthropic-ai/claude-code@${version}`)) return
     // Scripts of packages do not run here, so the launcher is not replaced by the program that it finds.
     const launcher = join(packages, 'node_modules', '@anthropic-ai', 'claude-code', 'cli-wrapper.cjs')
-    done = await editedWithAll(async ({ file, model, origin, key, env }) => {
+    const edited = await editedWithAll(async ({ file, model, origin, key, env }) => {
       const prompt = [
         'Make the greeting polite.',
         `CALL Read ${JSON.stringify({ file_path: file })}`,
@@ -104,6 +105,7 @@ export async function runClaudeCode (record: (transcript: unknown) => Promise<vo
         }
       })
     }, record)
+    done = `${edited}, ${await askClaudeCode(launcher)}`
   })
   return done
 }

@@ -65,6 +65,12 @@ const turn = Type.Union([
   closed({
     role: Type.Literal('assistant'),
     content: contentOf([text, toolUse, thinking, redacted])
+  }),
+  // Claude Code 2.1.332 sends them to the newest models.
+  closed({
+    role: Type.Literal('system'),
+    content: contentOf([text]),
+    output_config: Type.Optional(closed({ effort: Type.String() }))
   })
 ])
 
