@@ -9,7 +9,7 @@ import { obedientChat, obedientClaude, obedientGemini, obedientResponses } from 
 import { document, startUpstream, type Script, type UpstreamRequest } from '../servers/upstream.ts'
 import { inFolder, loopbackOnly, runProgram } from './agent.ts'
 
-// Agents with nothing but a base URL and a key, and so with their default models, on a gateway with one vendor.
+// Agents with a base URL and a key alone, and so with their default models, on a gateway with one vendor.
 
 const answer = 'It is a gateway.'
 const prompt = `What is this?\nSAY ${answer}`
