@@ -145,6 +145,8 @@ export const ModelEntry = Type.Object({
     description: 'Ids of models to try in this order when this one fails. Models that cost more are skipped unless ' +
       '`requests.allow_dearer_fallbacks` is true, and so are those the key may not use.'
   })),
+  think_tags: Type.Optional(flag('Whether the model writes its thoughts as `<think>…</think>` at the beginning of its ' +
+    'text; they become `reasoning_content`. Default: by its name at the provider, such as DeepSeek R1, MiniMax M and QwQ.')),
   cache_seconds: Type.Optional(count('How long responses are cached. An identical request of the same account with ' +
     '`temperature: 0` or a `seed` gets the cached response free of charge. Default: only when the client sends ' +
     '`x-tollgate-cache`.', 1, 604_800)),

@@ -30,6 +30,7 @@ export async function callChat<Request extends AnyRequest> (
       outputLimit: quote?.outputLimit ?? null,
       maxOutput: tokenLimitsOf(candidate).maxOutput,
       held: quote?.held ?? null,
+      thinkTags: candidate.model.thinkTags ?? null,
       conversation: () => conversationHint(payer.key, body, conversation),
       requestId,
       signal

@@ -25,6 +25,8 @@ export interface ProviderCall<Request> {
   maxOutput?: number | null
   /** What the hold covers; absent or null: the model is free. */
   held?: HeldOutput | null
+  /** Whether the text begins with thoughts between tags; absent or null: by the model's name. */
+  thinkTags?: boolean | null
   /** What stands for the client's name of the conversation at the provider; null if it has none. */
   conversation?: () => string | null
   requestId: string

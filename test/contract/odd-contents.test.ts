@@ -1,6 +1,7 @@
 import { request } from 'undici'
 import t, { type Test } from 'tap'
 import { isObject, type JsonObject } from '../../services/shared/json.ts'
+import type { ModelConfig } from '../../services/config/catalogue/types.ts'
 import { configFor, providerAt, startGateway } from '../helpers/gateway.ts'
 import { reply, reset, startUpstream, type Script } from '../servers/upstream.ts'
 
@@ -21,12 +22,12 @@ function withContent (pieces: readonly unknown[], whole: unknown, reason = 'stop
   })
 }
 
-async function openShop (t: Test, model = 'chat') {
+async function openShop (t: Test, model = 'chat', more: Partial<ModelConfig> = {}) {
   const upstream = await startUpstream()
   t.teardown(() => upstream.close().catch(() => {}))
   const base = configFor(providerAt(upstream.url, { dialect: 'compatible' }))
   const models = base.models.map(one => ({
-    ...one, deployments: one.deployments.map(deployment => ({ ...deployment, model }))
+    ...one, ...more, deployments: one.deployments.map(deployment => ({ ...deployment, model }))
   }))
   const gateway = await startGateway(t, { config: { ...base, models } })
   return {
@@ -107,6 +108,19 @@ t.test('other models may write tags', async t => {
   const { post } = await openShop(t, 'gpt-5')
   const { text } = await post(withContent([], '<think>a</think>b'), false)
   t.match(messageIn(text), { content: '<think>a</think>b' })
+})
+
+t.test('an operator says of a model whether it writes its thoughts between tags', async t => {
+  const said = '<think>a</think>b'
+  for (const [model, thinkTags, seen] of [
+    ['my-tuned-model', true, { content: 'b', reasoning_content: 'a' }],
+    ['deepseek-r1', false, { content: said }]
+  ] as const) {
+    const { post } = await openShop(t, model, { thinkTags })
+    for (const stream of [false, true]) {
+      t.match(messageIn((await post(withContent([said], said), stream)).text), seen, model)
+    }
+  }
 })
 
 t.test('an unknown finish reason is not the end of a turn', async t => {

@@ -16,11 +16,11 @@ export class OpenChoice {
   #hasFunctionCall = false
   #isBegun = false
 
-  constructor (index: number, dialect: Dialect, { object, model }: TextHead) {
+  constructor (index: number, dialect: Dialect, { object, model }: TextHead, thinkTags?: boolean | null) {
     this.#index = index
     this.#dialect = dialect
     this.#isLegacy = object === 'text_completion'
-    this.#tags = thinkTagsOf(model)
+    this.#tags = thinkTagsOf(model, thinkTags)
   }
 
   get hasCalls (): boolean {

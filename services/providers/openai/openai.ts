@@ -90,8 +90,9 @@ function createOpenAI ({ apiKey, headers, connection }: Upstream, dialect: Diale
   async function post<Body, Chunk> (path: string, call: TextCall): Promise<ProviderResponse<Body, Chunk>> {
     const { upstream, dropped, hideUsage, isUnlimited } = await send(path, call)
     const report = createReport(dropped)
+    const { thinkTags } = call
     const fallback = fallbackHead(call)
-    const form = { dialect, secret: apiKey, hideUsage, fallback, choices: choicesOf(call.body) }
+    const form = { dialect, secret: apiKey, hideUsage, fallback, choices: choicesOf(call.body), thinkTags }
     const isStream = call.body.stream === true
     const response = isStream
       ? await relayStream(upstream, report, { ...form, guard: guardOf(call, dialect, isUnlimited) })
@@ -196,7 +197,7 @@ function readJson<Body, Chunk> (
   report.model = statedName(received.model)
   report.serviceTier = isText(received.service_tier) ? received.service_tier : null
   const whole = fallback.object === 'chat.completion.chunk' ? { ...fallback, object: 'chat.completion' } : fallback
-  const body = repairResponse(counted, dialect, whole, form.choices)
+  const body = repairResponse(counted, dialect, whole, form.choices, form.thinkTags)
   // Passed on unchanged; nothing relies on more than was just checked.
   return { kind: 'json', body: body as Body, text: body === received && text !== null ? text : JSON.stringify(body), report }
 }

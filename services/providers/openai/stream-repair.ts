@@ -15,6 +15,8 @@ export interface StreamForm {
   fallback: TextHead
   /** How many choices the client asked for. */
   choices: number
+  /** See `ProviderCall`. */
+  thinkTags?: boolean | null | undefined
 }
 
 /** A chunk for the client; `bytes`: the event as it came, null if something in it was changed. */
@@ -122,9 +124,8 @@ export class StreamRepair {
   }
 
   #openChoice (index: number): OpenChoice {
-    const { dialect, fallback } = this.#form
-    const choice = this.#choices.get(index) ??
-      new OpenChoice(index, dialect, fallback)
+    const { dialect, fallback, thinkTags } = this.#form
+    const choice = this.#choices.get(index) ?? new OpenChoice(index, dialect, fallback, thinkTags)
     this.#choices.set(index, choice)
     return choice
   }

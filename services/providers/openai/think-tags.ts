@@ -10,9 +10,12 @@ const closing = '</think>'
 /** What a piece of text says: visible text, and thoughts. */
 export interface Said { content: string, thoughts: string }
 
-/** A separator for the text of a model; null where its text has no thoughts. */
-export function thinkTagsOf (model: string): ThinkTags | null {
-  return thinkAloud.test(model) ? new ThinkTags() : null
+/**
+ * A separator for the text of a model; null where its text has no thoughts: `isSet` by the operator, else by
+ * the model's name.
+ */
+export function thinkTagsOf (model: string, isSet?: boolean | null): ThinkTags | null {
+  return isSet ?? thinkAloud.test(model) ? new ThinkTags() : null
 }
 
 /** Separates the thoughts at the beginning of a text from the rest, however the text is cut into pieces. */

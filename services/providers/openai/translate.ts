@@ -98,7 +98,7 @@ export function headOf ({ id, created, model }: JsonObject, fallback: TextHead):
  * `fallback`: the head of an answer that has none; `asked`: how many choices the client asked for.
  */
 export function repairResponse (
-  body: JsonObject, dialect: Dialect, fallback: TextHead, requested: number
+  body: JsonObject, dialect: Dialect, fallback: TextHead, requested: number, thinkTags?: boolean | null
 ): JsonObject {
   const isLegacy = fallback.object === 'text_completion'
   const given = choicesIn(body, requested)
@@ -106,7 +106,7 @@ export function repairResponse (
     const index = Number.isInteger(choice.index) ? choice.index : at
     return isLegacy
       ? repairText(choice, index, dialect)
-      : repairChoice(choice, index, dialect, thinkTagsOf(fallback.model))
+      : repairChoice(choice, index, dialect, thinkTagsOf(fallback.model, thinkTags))
   })
   const before: unknown[] = Array.isArray(body.choices) ? body.choices : []
   const isSame = choices.length === before.length && choices.every((choice, at) => choice === before[at])
