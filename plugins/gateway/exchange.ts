@@ -3,11 +3,14 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { clientLeft, whenClosed } from '../../services/requests/attempt.ts'
-import type { Delivery, EncodeError, Events, LongPollResponse } from '../../services/requests/delivery.ts'
+import type { Delivery, EncodeError, Events, LongPollResponse, StreamLife } from '../../services/requests/delivery.ts'
 import type { Exchange } from '../../services/requests/exchange.ts'
 import { recordEnding } from '../../services/requests/request-record.ts'
 import type { EventSink } from '../../services/providers/provider.ts'
 import { toGatewayError } from '../../services/http/to-gateway-error.ts'
+import { heldHeaders } from '../../services/requests/long-poll.ts'
+import { errorText } from '../../services/http/error-text.ts'
+import { messagesErrorText, speaksMessages } from '../../services/http/messages-error.ts'
 import { KeepAlive } from '../../services/http/keep-alive.ts'
 import type { ActiveMember } from '../../services/shared/timers.ts'
 import type { Tags } from '../../services/billing/ledger/ledger.ts'
@@ -91,21 +94,36 @@ function abortOnDisconnect (response: ServerResponse, running: FastifyInstance['
 function deliveryTo (reply: FastifyReply, signal: AbortSignal): Delivery {
   const { raw } = reply
   let alive: KeepAlive | null = null
+
+  function life (sign: Uint8Array, headers: OutgoingHttpHeaders): StreamLife {
+    let hasBegun = false
+    const running = alive = new KeepAlive(() => {
+      if (raw.destroyed || raw.writableEnded || raw.writableNeedDrain) return
+      hasBegun ||= begin(reply, headers)
+      raw.write(sign)
+    })
+    return { get hasBegun () { return hasBegun && !raw.writableEnded }, stop: () => running.stop() }
+  }
+
   return {
     json: (headers, body, text) => {
       reply.request.record.firstByteAtMs = performance.now()
+      if (raw.headersSent) {
+        raw.end(text ?? reply.serialize(body))
+        return
+      }
       reply.headers(headers).type('application/json; charset=utf-8').send(text ?? body)
     },
     stream: (headers, events, encodeError) =>
       sendEvents(reply, { headers, events, encodeError, onWrite: () => alive?.written() }, signal),
-    keepAlive (event) {
-      let hasBegun = false
-      const running = alive = new KeepAlive(() => {
-        if (raw.destroyed || raw.writableEnded || raw.writableNeedDrain) return
-        hasBegun ||= beginStream(reply, {})
-        raw.write(event)
-      })
-      return { get hasBegun () { return hasBegun && !raw.writableEnded }, stop: () => running.stop() }
+    keepAlive: event => life(event, streamHeaders),
+    keepWholeAlive () {
+      const whole = life(blank, heldHeaders)
+      return {
+        get hasBegun () { return whole.hasBegun },
+        stop: () => whole.stop(),
+        fail: error => { raw.end(failureText(reply.request, error)) }
+      }
     },
     longPoll: () => longPollOf(reply)
   }
@@ -118,12 +136,14 @@ const streamHeaders = {
   'x-accel-buffering': 'no'
 }
 
+const blank = Buffer.from(' ')
+
 /** Sends status 200 and the headers, unless they were sent. Returns whether it was the first to do so. */
-function beginStream (reply: FastifyReply, headers: Record<string, string>): boolean {
+function begin (reply: FastifyReply, headers: OutgoingHttpHeaders): boolean {
   const { raw } = reply
   if (raw.headersSent) return false
   reply.hijack()
-  reply.headers({ ...headers, ...streamHeaders })
+  reply.headers(headers)
   raw.writeHead(200, reply.getHeaders() as OutgoingHttpHeaders)
   return true
 }
@@ -141,7 +161,7 @@ async function sendEvents (
   const { raw, request } = reply
   // Counted as long as the client reads, which may be longer than the provider writes.
   whenClosed(raw, request.server.load.enter('streams', request.keyLoad))
-  beginStream(reply, headers)
+  begin(reply, { ...headers, ...streamHeaders })
   const sink: EventSink = {
     write (bytes) {
       // The call aborts, or is read to its end for its usage.
@@ -165,6 +185,14 @@ async function sendEvents (
     raw.write(encodeError(gatewayError))
   }
   raw.end()
+}
+
+/** The body for a failure after status 200, which is recorded. */
+function failureText (request: FastifyRequest, thrown: unknown): string {
+  const error = toGatewayError(thrown)
+  request.record.failure = error
+  recordEnding(request.record, thrown, error.code)
+  return speaksMessages(request) ? messagesErrorText(error, request.id) : errorText(error)
 }
 
 function longPollOf (reply: FastifyReply): LongPollResponse {

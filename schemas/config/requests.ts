@@ -20,6 +20,9 @@ export const RequestsEntry = Type.Object({
   allow_dearer_fallbacks: flag('Whether a fallback may cost more than the requested model.', false),
   charge_broken_streams: flag('Whether a stream that the provider or the gateway breaks off is charged by an estimate ' +
     'of the delivered part; otherwise it is free unless the provider counted all of it.', true),
+  keep_alive: flag('Whether a client that waits for a whole response gets status 200 and a blank after 10 s, and then a ' +
+    'blank after every 15 s, so that proxies keep the connection open. A later failure is then an error in the body. ' +
+    'Clients may choose with the header `x-tollgate-keep-alive`: `on` or `off`.', false),
   strict_tools: flag('Whether a request is refused that offers a tool which the model cannot run, such as a web search ' +
     'without a price. Otherwise the tool is left out, and named in `x-tollgate-dropped-params`.', false)
 }, { ...strict, default: {}, description: 'Retries, fallbacks and time limits.' })

@@ -57,6 +57,24 @@ export async function keepAlive (
   }
 }
 
+/**
+ * Serves a request for a whole response, and keeps it alive. A failure after the first sign of life is the
+ * body, because status 200 was sent.
+ */
+export async function keepWholeAlive (
+  { delivery }: Pick<Exchange<AnyRequest>, 'delivery'>, serve: () => Promise<void>
+): Promise<void> {
+  const life = delivery.keepWholeAlive()
+  try {
+    await serve()
+  } catch (error) {
+    if (!life.hasBegun) throw error
+    life.fail(error)
+  } finally {
+    life.stop()
+  }
+}
+
 async function * failing (error: unknown): AsyncGenerator<Uint8Array, void, undefined> {
   throw error
 }

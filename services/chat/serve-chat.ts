@@ -12,7 +12,7 @@ import { promptsOf } from '../shared/request-fields.ts'
 import { callChat } from './call-chat.ts'
 import type { AnyRequest, ChatOrText, ClientApi } from './client-api.ts'
 import { planChat, type ChatPlan } from './plan-chat.ts'
-import { keepAlive, reply } from './reply-chat.ts'
+import { keepAlive, keepWholeAlive, reply } from './reply-chat.ts'
 import { ChatReservation } from './reserve-chat.ts'
 import type { Chat, ChatOptions } from './types.ts'
 import { signalOfStream } from './usage-wait.ts'
@@ -97,7 +97,10 @@ export function createChat (options: ChatOptions): Chat {
       }
       // A whole response is generated to its end, and charged, even if its client leaves.
       const dueMs = performance.now() + options.config().requests.deadlineMs
-      await abandonedCalls.run(signal, dueMs, callSignal => serve(exchange, api, callSignal))
+      const run = async () =>
+        await abandonedCalls.run(signal, dueMs, callSignal => serve(exchange, api, callSignal))
+      const isKeptAlive = exchange.keepAlive ?? options.config().requests.keepAlive
+      await (isKeptAlive ? keepWholeAlive(exchange, run) : run())
     },
     idle: async () => {
       if (running > 0) await new Promise<void>(resolve => { onIdle = resolve })

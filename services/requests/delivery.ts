@@ -16,15 +16,22 @@ export interface Delivery {
    * `event` again after every 15 s of silence.
    */
   keepAlive (event: Uint8Array): StreamLife
+  /** The same with blanks for a whole response, which `json` then ends; JSON may begin with blanks. */
+  keepWholeAlive (): WholeLife
   /** Keeps the response open for a result that takes minutes. */
   longPoll (): LongPollResponse
 }
 
-/** A streamed response that is kept alive until `stop` is called. */
+/** A response that is kept alive until `stop` is called. */
 export interface StreamLife {
-  /** Whether the client has status 200 already, so that a failure has to be an event. */
+  /** Whether the client has status 200 already, so that a failure has to be an event, or a body. */
   readonly hasBegun: boolean
   stop (): void
+}
+
+export interface WholeLife extends StreamLife {
+  /** Sends a failure as the body; only once it has begun. */
+  fail (error: unknown): void
 }
 
 /**

@@ -25,7 +25,7 @@ interface LongPollOptions {
 
 const space = ' '
 /** These keep nginx and compressing proxies from buffering the spaces. */
-const heldHeaders = { 'content-type': 'application/json; charset=utf-8', 'x-accel-buffering': 'no', 'cache-control': 'no-transform' }
+export const heldHeaders = { 'content-type': 'application/json; charset=utf-8', 'x-accel-buffering': 'no', 'cache-control': 'no-transform' }
 /**
  * The stated length of a response by HTTP/1.0, which has no chunks: without one, a response that broke off
  * is complete for its client (RFC 9112, section 8). Spaces fill what the completion does not need.

@@ -12,6 +12,8 @@ export interface RequestOptions {
   conversation: string | null
   /** `x-tollgate-cache`; null if absent. */
   cache: CacheControl | null
+  /** `x-tollgate-keep-alive`: whether blanks precede a whole response; null if absent. */
+  keepAlive: boolean | null
   /** `x-stainless-retry-count` of OpenAI's SDKs: the number of earlier tries; null if absent. */
   clientRetries: number | null
 }
@@ -36,6 +38,7 @@ export interface RetryOptions {
 
 export const cacheHeader = 'x-tollgate-cache'
 const retryCountHeader = 'x-stainless-retry-count'
+const keepAliveHeader = 'x-tollgate-keep-alive'
 const deadlineHeader = 'x-tollgate-deadline-ms'
 /** The first two are those of coding agents and other gateways. */
 const conversationHeaders = ['x-session-id', 'x-session-affinity', 'x-tollgate-conversation'] as const
@@ -50,6 +53,7 @@ export function readRequestOptions (headers: IncomingHttpHeaders): RequestOption
     deadlineMs: readDeadline(headers[deadlineHeader]),
     conversation: readConversation(headers),
     cache: readCacheControl(headers[cacheHeader]),
+    keepAlive: readKeepAlive(headers[keepAliveHeader]),
     clientRetries: readRetryCount(headers[retryCountHeader])
   }
 }
@@ -79,6 +83,12 @@ export function readConversation (headers: IncomingHttpHeaders): string | null {
 
 function readRetryCount (value: string | string[] | undefined): number | null {
   return typeof value === 'string' && /^\d{1,4}$/.test(value) ? Number(value) : null
+}
+
+function readKeepAlive (value: string | string[] | undefined): boolean | null {
+  if (value === undefined) return null
+  if (value === 'on' || value === 'off') return value === 'on'
+  throw GatewayError.invalidRequest(`The header ${keepAliveHeader} must be \`on\` or \`off\`.`)
 }
 
 function readDeadline (value: string | string[] | undefined): number | null {

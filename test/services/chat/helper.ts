@@ -133,6 +133,7 @@ export function createTest (providers: Record<string, Provide>, options: TestOpt
       conversation: null,
       cache: null,
       clientRetries: null,
+      keepAlive: null,
       body: request,
       rawBody: JsonText.from(request),
       requestId: 'req-1',
@@ -150,6 +151,7 @@ export function createTest (providers: Record<string, Provide>, options: TestOpt
         },
         stream: sendStream,
         keepAlive: () => ({ hasBegun: false, stop () {} }),
+        keepWholeAlive: () => ({ hasBegun: false, stop () {}, fail () {} }),
         longPoll: () => { throw new Error('no long poll') }
       }
     }

@@ -226,6 +226,7 @@ async function listen (service: VideoService) {
         json () {},
         stream: async () => {},
         keepAlive: () => ({ hasBegun: false, stop () {} }),
+        keepWholeAlive: () => ({ hasBegun: false, stop () {}, fail () {} }),
         longPoll: () => ({
           raw,
           send: (headers, body) => { raw.writeHead(200, headers).end(JSON.stringify(body)) },
