@@ -171,7 +171,8 @@ t.test('a misspelt word gets a suggestion', async (t) => {
   hasProblem(t, 'modles: []', '1:1 modles: is not a known key (did you mean "models"?)')
   hasProblem(t, 'providers: [{ id: a, base_url: "http://a", dialect: olama }]',
     '1:53 providers[0].dialect: must be one of openai, azure, openrouter, groq, together, mistral, deepseek, xai, ' +
-    'fireworks, cerebras, perplexity, nvidia, deepinfra, moonshot, huggingface, gemini, vertex, litellm, vllm, sglang, llamacpp, ' +
+    'fireworks, cerebras, perplexity, nvidia, deepinfra, moonshot, huggingface, bedrock, gemini, vertex, litellm, ' +
+    'vllm, sglang, llamacpp, ' +
     'ollama, lmstudio, compatible (did you mean "ollama"?)')
   hasProblem(t, 'providers: [{ id: groq, api_key: x }]\nmodels: [{ id: m, provider: grok }]',
     '2:29 models[0].provider: is not a known provider (did you mean "groq"?)')
