@@ -21,6 +21,6 @@ import { xai } from './xai.ts'
 
 /** All fake video APIs. */
 export const fakeVideoApis: readonly FakeVideoApi[] = [
-  openai, together, openrouter, runway, fal, replicate, veo, vertex, omni, seedance, kling, klingOmni, klingO1,
-  klingTurbo, wan, xai, minimax, hailuo, luma, lumaAgents
+  openai, together, openrouter, runway, fal, replicate, veo, vertex, omni, seedance, kling, klingOmni,
+  klingO1, klingTurbo, wan, xai, minimax, hailuo, luma, lumaAgents
 ]
