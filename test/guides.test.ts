@@ -68,9 +68,9 @@ t.test('the commands for a team work unchanged', async t => {
 })
 
 t.test('every gateway.yaml is valid', async t => {
-  const names = ['azure', 'bedrock', 'local-servers', 'team']
+  const names = ['azure', 'bedrock', 'local-servers', 'team', 'vertex']
   const blocks = names.flatMap(name => blocksOf(guide(name), 'yaml'))
-  t.equal(blocks.length, 8)
+  t.equal(blocks.length, 11)
   const env = {
     OPENAI_API_KEY: 'k',
     AZURE_OPENAI_API_KEY: 'k',
@@ -79,7 +79,9 @@ t.test('every gateway.yaml is valid', async t => {
     AZURE_CLIENT_ID: 'c',
     AZURE_CLIENT_SECRET: 's',
     AWS_BEARER_TOKEN_BEDROCK: 'k',
-    AWS_REGION: 'us-west-2'
+    AWS_REGION: 'us-west-2',
+    ANTHROPIC_API_KEY: 'k',
+    GOOGLE_CLOUD_PROJECT: 'acme'
   }
   for (const text of blocks) t.ok(parseConfig(text, env), text)
 })

@@ -55,6 +55,7 @@ export default fp(async app => {
       requestId: request.id,
       payer: { key: apiKey.id, chain: apiKey.chainAt(app.store.clock()), tags: tagsOf(request) },
       mayUse: model => apiKey.mayUse(model),
+      regions: apiKey.regions,
       signal: abort.signal,
       giveUp: reason => abort.abort(reason),
       record,

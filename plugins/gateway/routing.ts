@@ -22,6 +22,7 @@ export default fp(async app => {
       policies: () => app.models.config().policies,
       resolve: id => app.models.resolve(id)?.model.id,
       isSandbox: id => app.models.config().providers.some(provider => provider.id === id && provider.protocol === 'sandbox'),
+      regionOf: id => app.providers.get(id)?.region ?? null,
       servesChat: app.models.servesChat,
       unmetParameters: createUnmetParameters(id => app.providers.get(id))
     },

@@ -20,7 +20,8 @@ const messagesCountTokens: FastifyPluginAsyncTypebox = async app => {
     const left = new AbortController()
     whenClosed(reply.raw, () => left.abort(clientLeft()))
     const mayUse = (model: string): boolean => apiKey.mayUse(model)
-    const question = { request: body, original: jsonText, headers, mayUse, signal: left.signal }
+    const { regions } = apiKey
+    const question = { request: body, original: jsonText, headers, mayUse, regions, signal: left.signal }
     return { input_tokens: await countPromptTokens(question, app.requests.catalogue) }
   })
 }

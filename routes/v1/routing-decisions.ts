@@ -32,6 +32,7 @@ const routingDecisions: FastifyPluginAsyncTypebox = async app => {
       request: body,
       key: apiKey.id,
       mayUse: model => apiKey.mayUse(model),
+      regions: apiKey.regions,
       conversation: readRequestOptions(headers).conversation,
       candidates: body.candidates ?? null,
       bodyBytes: jsonText.bytes.length,

@@ -43,6 +43,8 @@ const properties = {
   label: Type.String(),
   /** Globs of the models that it may use; null for all models. */
   models: Nullable(Type.Array(Type.String())),
+  /** Globs of the regions where its requests may be processed; null for all regions. */
+  regions: Nullable(Type.Array(Type.String(), { examples: [null] })),
   budget: Nullable(Budget),
   limits: LimitSet,
   created_at: Type.String(),
@@ -64,12 +66,13 @@ export const KeyList = ListOf(Key)
 
 const Label = Type.String({ maxLength: 200 })
 const Glob = Type.String({ minLength: 1, maxLength: 256 })
-const Models = Nullable(Type.Array(Glob, { minItems: 1, maxItems: 100 }))
+const Globs = Nullable(Type.Array(Glob, { minItems: 1, maxItems: 100 }))
 const GivenBudget = Nullable(Closed({ ...GivenAmount, period: Type.Optional(Period) }))
 
 const settings = {
   label: Type.Optional(Label),
-  models: Type.Optional(Models),
+  models: Type.Optional(Globs),
+  regions: Type.Optional(Globs),
   budget: Type.Optional(GivenBudget),
   expires_at: Type.Optional(Nullable(Instant)),
   limits: Type.Optional(GivenLimits)

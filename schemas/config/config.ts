@@ -31,6 +31,13 @@ export const PolicyEntry = Type.Object({
     description: 'Ids of the chat models to choose from, `*` for any text. A pattern leaves out classifiers, research ' +
       'models, deprecated ones, dated or faster twins, free trials and the sandbox, unless it matches nothing else.'
   }),
+  regions: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 40 }), {
+    minItems: 1,
+    maxItems: 100,
+    description: 'Only providers with one of these values of `region`, `*` for any text, get its requests; also as ' +
+      'fallbacks. Default: all providers.',
+    examples: [['eu', 'europe-*']]
+  })),
   cost_weight: weight('cost'),
   latency_weight: weight('latency'),
   ceiling: Type.Optional(usd('request at most: responses are cut there, and models too expensive for it are not chosen'))
@@ -38,7 +45,7 @@ export const PolicyEntry = Type.Object({
 export type PolicyEntry = Static<typeof PolicyEntry>
 
 /** How `auto` or `auto:<name>` chooses. Null applies the policy's default, or no ceiling. */
-export type PolicyConfig = Parsed<typeof PolicyEntry>
+export type PolicyConfig = Omit<Parsed<typeof PolicyEntry>, 'regions'> & { regions?: string[] | null }
 
 /** The operator's `gateway.yaml` after `${NAME}` has been substituted; an empty key counts as absent. */
 export const GatewayFile = Type.Object({

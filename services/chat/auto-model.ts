@@ -27,12 +27,13 @@ export function createAutoModel (router: Router, ledger: Pick<Ledger, 'means'>) 
      * unknown policy.
      */
     async select (exchange: Exchange<ChatCompletionRequest | CompletionRequest>, isResponse = false) {
-      const { body, rawBody, payer, mayUse, conversation } = exchange
+      const { body, rawBody, payer, mayUse, regions, conversation } = exchange
       const { availableNano } = await leastMeans(ledger, payer.chain)
       const decision = router.decide({
         request: 'messages' in body ? body : toRoutedChat(body),
         key: payer.key,
         mayUse,
+        regions,
         conversation,
         candidates: null,
         isResponse,
@@ -45,6 +46,8 @@ export function createAutoModel (router: Router, ledger: Pick<Ledger, 'means'>) 
         fallbacks: others.slice(0, maxFallbacks),
         /** The most that the request may cost; null: no limit. */
         ceilingNano: decision.ceilingNano,
+        /** Where the policy's requests may be processed. */
+        regions: decision.regions,
         bestPrice: bestPriceOf(decision),
         /** How long to wait for a candidate before another one is called; null while that is not known. */
         patience: patienceFor(body, Number(decision.signals.outputTokens ?? 0)),

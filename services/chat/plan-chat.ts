@@ -35,10 +35,11 @@ export async function planChat<Request extends AnyRequest> (
   const auto = isAuto ? await autoModel.select(given, api.name === 'responses') : null
   const exchange = withoutGatewayFields(given)
   const { body, rawBody, mayUse } = exchange
+  const regions = [exchange.regions, auto?.regions ?? null]
   const { model, fallbacks } = auto ?? given.body
   const allowDearer = auto !== null || limits.allowDearerFallbacks
   const bodyBytes = Math.max(rawBody.bytes.length, api.bodyBytes ?? 0)
-  const wanted = { kind: 'chat' as const, model, fallbacks, promptBound: bodyBytes, allowDearer, mayUse }
+  const wanted = { kind: 'chat' as const, model, fallbacks, promptBound: bodyBytes, allowDearer, mayUse, regions }
   const served = onlyServed(planFor(wanted, catalogue), api.speaks)
   const able = onlyPriced(api.narrow === undefined ? served : api.narrow(served), body)
   const priced = planOffers(able, { body, lacking: api.lacking, isStrict: limits.strictTools })

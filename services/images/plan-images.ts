@@ -4,6 +4,7 @@ import { catalogueModel } from '../config/catalogue/models.ts'
 import type { ModelConfig } from '../config/catalogue/types.ts'
 import type { ImageOptions } from '../providers/provider-image.ts'
 import { planFor, type Candidate, type Catalogue, type Plan, type ProviderOf } from '../requests/candidates.ts'
+import type { Exchange } from '../requests/exchange.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { checkRequest } from './check-request.ts'
 
@@ -15,9 +16,9 @@ export interface ImageCandidate extends Candidate<ProviderOf<'image'>> { wanted:
  * first refusal (GatewayError 400) when none is left. Throws as `planFor`.
  */
 export function planImages (
-  request: ImageGenerationRequest, mayUse: (model: string) => boolean, catalogue: Catalogue
+  { body: request, mayUse, regions }: Pick<Exchange<ImageGenerationRequest>, 'body' | 'mayUse' | 'regions'>, catalogue: Catalogue
 ): Plan<ImageCandidate> {
-  const plan = planFor({ kind: 'image', model: request.model, fallbacks: [], mayUse }, catalogue)
+  const plan = planFor({ kind: 'image', model: request.model, fallbacks: [], mayUse, regions: [regions] }, catalogue)
   const requested: ImageCandidate[] = []
   let refusal: GatewayError | null = null
   for (const candidate of plan.requested) {

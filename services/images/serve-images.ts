@@ -55,7 +55,7 @@ export function createImages (options: ImagesOptions) {
   async function serve (exchange: ImageExchange, limit: AbortSignal): Promise<void> {
     const { body, record, delivery, clientTimeoutMs } = exchange
     record.requestedModel = body.model
-    const plan = planImages(body, exchange.mayUse, catalogue)
+    const plan = planImages(exchange, catalogue)
     record.model = plan.model.id
     const client = generations.enter()
     const poll = new LongPoll({

@@ -2,6 +2,7 @@ import { budgetPeriods } from '../../schemas/admin/keys.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { isoTimeOrNull } from '../shared/iso-time.ts'
 import { limitKinds, limitOfKind, maxLimit, noLimits, toLimitSet, type Limits } from '../shared/limits.ts'
+import type { RegionList } from '../shared/regions.ts'
 import type { Period } from './periods.ts'
 
 /** The spending limit of a key in integer nano-USD, per period, or in total without one. */
@@ -12,6 +13,8 @@ export interface KeySettings {
   label: string
   /** Globs of the models it may use, `*` for any text; null for all. */
   models: readonly string[] | null
+  /** Globs of the regions where its requests may be processed; null for all. */
+  regions: RegionList
   budget: Budget | null
   /** Milliseconds since 1970; null if it never expires. */
   expiresAt: number | null
@@ -20,14 +23,15 @@ export interface KeySettings {
 
 /** The settings of a new key. */
 export const noSettings: Readonly<KeySettings> = Object.freeze({
-  label: '', models: null, budget: null, expiresAt: null, limits: noLimits
+  label: '', models: null, regions: null, budget: null, expiresAt: null, limits: noLimits
 })
 
 /** The settings as a row of `api_key` has them. */
 export interface SettingsRow extends Limits {
   label: string
-  /** JSON. */
+  /** JSON, as are the regions. */
   models: string | null
+  regions: string | null
   budgetNano: number | null
   budgetPeriod: Period | null
   expiresAt: number | null
@@ -37,6 +41,7 @@ export interface SettingsRow extends Limits {
 export const settingsColumns: Readonly<Record<keyof SettingsRow, string>> = {
   label: 'label',
   models: 'models',
+  regions: 'regions',
   budgetNano: 'budget_nano',
   budgetPeriod: 'budget_period',
   expiresAt: 'expires_at',
@@ -45,11 +50,12 @@ export const settingsColumns: Readonly<Record<keyof SettingsRow, string>> = {
   concurrentRequests: 'concurrent_requests'
 }
 
-export function toSettingsRow ({ models, budget, limits, ...plain }: KeySettings): SettingsRow {
+export function toSettingsRow ({ models, regions, budget, limits, ...plain }: KeySettings): SettingsRow {
   return {
     ...plain,
     ...limits,
     models: models === null ? null : JSON.stringify(models),
+    regions: regions === null ? null : JSON.stringify(regions),
     budgetNano: budget?.limitNano ?? null,
     budgetPeriod: budget?.period ?? null
   }
@@ -57,11 +63,13 @@ export function toSettingsRow ({ models, budget, limits, ...plain }: KeySettings
 
 /** Replaces the columns of a row by settings. */
 export function withSettings<Row extends SettingsRow> (
-  { models, budgetNano, budgetPeriod, requestsPerMinute, tokensPerMinute, concurrentRequests, ...row }: Row
+  { models, regions, budgetNano, budgetPeriod, ...settings }: Row
 ) {
+  const { requestsPerMinute, tokensPerMinute, concurrentRequests, ...row } = settings
   return {
     ...row,
-    models: models === null ? null : readModels(models),
+    models: models === null ? null : readGlobs(models),
+    regions: regions === null ? null : readGlobs(regions),
     budget: budgetNano === null ? null : { limitNano: budgetNano, period: budgetPeriod },
     limits: { requestsPerMinute, tokensPerMinute, concurrentRequests }
   }
@@ -76,10 +84,11 @@ export function settingsOf (key: Partial<KeySettings>): Partial<KeySettings> {
 }
 
 /** Returns settings in the form of the admin API, for the audit log and without figures. */
-export function shownSettings ({ models, budget, expiresAt, limits, ...plain }: KeySettings) {
+export function shownSettings ({ models, regions, budget, expiresAt, limits, ...plain }: KeySettings) {
   return {
     ...plain,
     models: models === null ? null : [...models],
+    regions: regions === null ? null : [...regions],
     budget: budget === null ? null : { amount_nano: budget.limitNano, period: budget.period },
     expires_at: isoTimeOrNull(expiresAt),
     limits: toLimitSet(limits)
@@ -92,9 +101,11 @@ const maxGlobLength = 256
 const maxGraceMs = 366 * 24 * 3_600_000
 
 /** Throws GatewayError 400, which names the field, for invalid settings. */
-export function refuseWrongSettings ({ label, models, budget, expiresAt, limits }: KeySettings): void {
+export function refuseWrongSettings (settings: KeySettings): void {
+  const { label, models, regions, budget, expiresAt, limits } = settings
   if (label.length > maxLabelLength) refuse('label', `must have at most ${maxLabelLength} characters`)
-  if (models !== null) refuseWrongModels(models)
+  if (models !== null) refuseWrongGlobs('models', models)
+  if (regions !== null) refuseWrongGlobs('regions', regions)
   if (budget !== null) refuseWrongBudget(budget)
   refuseWrongLimits(limits)
   if (expiresAt !== null && (!Number.isSafeInteger(expiresAt) || expiresAt < 0)) {
@@ -109,7 +120,7 @@ export function refuseWrongGrace (graceMs: number): void {
   }
 }
 
-function readModels (text: string): string[] {
+function readGlobs (text: string): string[] {
   return JSON.parse(text)
 }
 
@@ -121,10 +132,10 @@ function refuseWrongLimits (limits: Limits): void {
   }
 }
 
-function refuseWrongModels (models: readonly string[]): void {
-  if (models.length > maxGlobs) refuse('models', `must have at most ${maxGlobs} patterns`)
-  const wrong = models.find((glob) => glob === '' || glob.length > maxGlobLength)
-  if (wrong !== undefined) refuse('models', `each pattern must have 1 to ${maxGlobLength} characters`)
+function refuseWrongGlobs (field: string, globs: readonly string[]): void {
+  if (globs.length > maxGlobs) refuse(field, `must have at most ${maxGlobs} patterns`)
+  const wrong = globs.find((glob) => glob === '' || glob.length > maxGlobLength)
+  if (wrong !== undefined) refuse(field, `each pattern must have 1 to ${maxGlobLength} characters`)
 }
 
 function refuseWrongBudget ({ limitNano, period }: Budget): void {

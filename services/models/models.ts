@@ -1,6 +1,7 @@
 import type { GatewayConfig, ModelConfig, ProviderConfig } from '../config/catalogue/types.ts'
 import type { Providers } from '../providers/registry.ts'
 import { compileGlob } from '../shared/glob.ts'
+import type { RegionList } from '../shared/regions.ts'
 import type { Stated } from './kind-at.ts'
 import { hintFor } from './missing-hint.ts'
 import { createModelRegistry, isSold, type ModelRegistry, type ResolvedModel } from './registry.ts'
@@ -81,6 +82,10 @@ export function createModels ({ config, providers, onUnlisted, onTruncated }: Mo
      * such as `*` never match a video model, which is too expensive to be chosen by accident.
      */
     resolveVideos,
+    /** Where the requests of a policy may be processed; null: anywhere, or it is no policy. */
+    regionsOf (policy: string): RegionList {
+      return running.policies.find(({ id }) => id === policy)?.regions ?? null
+    },
     list: (): ModelConfig[] => registry.list(),
     /** What a name means: itself if it is sold, else the model or policy of the first alias that matches. */
     targetOf (id: string): string {

@@ -159,6 +159,8 @@ export interface UnmetParameters { dropped: readonly string[], refused: readonly
 /** One upstream for the life of one configuration. All methods throw UpstreamError. */
 export interface Provider extends Partial<ChatApi> {
   readonly id: string
+  /** Where it processes requests; absent or null: unknown. */
+  readonly region?: string | null
   /** What request fields do to the price; absent: nothing, as only translated fields are sent. */
   readonly pricing?: FieldPricing
   images?: ImageProvider

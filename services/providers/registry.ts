@@ -84,6 +84,7 @@ export function createProvider (
 
   return {
     id,
+    region: config.region ?? null,
     ...pricingOf(config),
     ...chat?.(open()),
     ...prices?.(open()),

@@ -1,6 +1,7 @@
 import type { DeploymentConfig, ModelConfig, Price } from '../config/catalogue/types.ts'
 import type { Deployment, Deployments } from '../models/deployments/deployments.ts'
 import { GatewayError } from '../shared/errors.ts'
+import { isOnLists, type RegionList } from '../shared/regions.ts'
 import type { TokenLimits } from '../billing/max-cost.ts'
 import { isMoreExpensive } from '../billing/price-compare.ts'
 import type { ResolvedModel } from '../models/registry.ts'
@@ -44,6 +45,8 @@ export interface PlanRequest<K extends Kind> {
   promptBound?: number
   /** Whether a fallback may cost more than the requested model. */
   allowDearer?: boolean
+  /** The regions that the key and the policy allow, each for itself. Absent: all are allowed. */
+  regions?: readonly RegionList[]
   mayUse (model: string): boolean
 }
 
@@ -58,20 +61,22 @@ export interface Plan<C> {
 
 /**
  * Lists the candidates of a request: the requested model, then the fallbacks. A fallback is omitted if the
- * key may not use it, it is of another kind, has no price, or costs more than the requested model. Throws
- * GatewayError 404 for a model that does not exist or that the key may not use, 400 for a model of another
- * kind.
+ * key may not use it, it is of another kind, has no price, or costs more than the requested model; so is a
+ * provider in a region that is not allowed. Throws GatewayError 404 for a model that does not exist or that
+ * the key may not use, 400 for a model of another kind, or in no allowed region.
  */
 export function planFor<K extends Kind> (
   request: PlanRequest<K>, catalogue: Catalogue
 ): Plan<Candidate<ProviderOf<K>>> {
-  const { kind, model: id, mayUse } = request
+  const { kind, model: id, mayUse, regions = [] } = request
   const resolved = catalogue.resolve(id)
   if (resolved === undefined || !mayUse(resolved.model.id)) {
     throw GatewayError.modelNotFound(id, catalogue.hintFor?.(id, mayUse))
   }
   if (resolved.model.kind !== kind) throw wrongKind(id, resolved.model.kind, kind)
-  const all = candidatesOf(resolved, kind, catalogue)
+  const anywhere = candidatesOf(resolved, kind, catalogue)
+  const all = anywhere.filter(({ provider }) => isOnLists(provider.region ?? null, regions))
+  if (all.length === 0 && anywhere.length > 0) throw notInRegions(id, regions)
   const sellable = all.filter(({ price }) => price !== null)
   // If no model has a price, the quote rejects the request.
   const requested = sellable.length > 0 ? sellable : all
@@ -81,7 +86,7 @@ export function planFor<K extends Kind> (
 }
 
 function * fallbacksOf<K extends Kind> (
-  { kind, fallbacks, promptBound = 0, allowDearer = false, mayUse }: PlanRequest<K>,
+  { kind, fallbacks, promptBound = 0, allowDearer = false, mayUse, regions = [] }: PlanRequest<K>,
   model: ModelConfig, requested: readonly Candidate<ProviderOf<K>>[], catalogue: Catalogue
 ): Generator<Candidate<ProviderOf<K>>[]> {
   const prices = requested.map(({ price }) => price).filter(price => price !== null)
@@ -93,7 +98,8 @@ function * fallbacksOf<K extends Kind> (
     seen.add(found.model.id)
     if (found.model.kind !== kind || !mayUse(found.model.id)) continue
     const candidates = candidatesOf(found, kind, catalogue).filter(candidate => {
-      const { price } = candidate
+      const { price, provider } = candidate
+      if (!isOnLists(provider.region ?? null, regions)) return false
       if (price === null || allowDearer) return price !== null
       return !isMoreExpensive(price, prices, promptBound) && searchFeeNano(candidate) <= maxFeeNano
     })
@@ -147,6 +153,12 @@ function candidatesOf<K extends Kind> (
 
 function serves<K extends Kind> (provider: Provider, kind: K): provider is ProviderOf<K> {
   return provider[parts[kind]] !== undefined
+}
+
+function notInRegions (id: string, regions: readonly RegionList[]): GatewayError {
+  const allowed = regions.filter(list => list !== null).map(list => list.join(', ')).join('; ')
+  const message = `The model \`${id}\` is served in none of the regions that are allowed here (${allowed}).`
+  return GatewayError.invalidRequest(message, { param: 'model', code: 'region_not_allowed' })
 }
 
 const does: Record<Kind, string> = { chat: 'is a chat model', image: 'makes images', video: 'makes videos' }

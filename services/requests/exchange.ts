@@ -1,6 +1,7 @@
 import type { Payer } from '../billing/payer.ts'
 import { GatewayError } from '../shared/errors.ts'
 import type { JsonText } from '../shared/json.ts'
+import type { RegionList } from '../shared/regions.ts'
 import type { Delivery, ResponseListener } from './delivery.ts'
 import type { RequestOptions } from './request-headers.ts'
 import type { RequestRecord } from './request-record.ts'
@@ -13,6 +14,8 @@ export interface Exchange<Request> extends RequestOptions {
   payer: Payer
   /** Whether the key may use a model, by its public id. */
   mayUse (model: string): boolean
+  /** Where the key's requests may be processed. */
+  regions: RegionList
   /** Aborted when the client disconnects, or when the gateway gives up with a GatewayError as the reason. */
   signal: AbortSignal
   giveUp (reason: GatewayError): void

@@ -11,6 +11,7 @@ const constraintMessages = {
   policy: ['is not on the list of this policy', 'are not on the list of this policy'],
   kind: ['is not a chat model', 'are not chat models'],
   endpoint: ['is only served in v1/responses', 'are only served in v1/responses'],
+  region: ['is not served in an allowed region', 'are not served in an allowed region'],
   pool: ['is chosen only if a policy names it', 'are chosen only if a policy names them'],
   context_window: [
     'has a context window too small for this conversation', 'have context windows too small for this conversation'
@@ -52,6 +53,8 @@ export interface RoutingPermissions {
   isHealthy (model: ModelConfig): boolean
   /** Whether the API of the request has a model. */
   isServed (model: ModelConfig): boolean
+  /** Whether a deployment of a model is in an allowed region. */
+  isInRegion (model: ModelConfig): boolean
 }
 
 /** Tokens assumed for a model whose context window is unknown. */
@@ -63,13 +66,15 @@ const minAnswerTokens = 256
  * The first constraint that a model violates, except those that depend on the cost; null if there is none.
  */
 export function violatedConstraint (
-  model: ModelConfig, request: RequestFeatures, { rankOf, rank, isHealthy, isServed }: RoutingPermissions
+  model: ModelConfig, request: RequestFeatures, permissions: RoutingPermissions
 ): RoutingConstraint | null {
+  const { rankOf, rank, isHealthy, isServed, isInRegion } = permissions
   const own = rankOf(model.id)
   if (own === null) return 'policy'
   if (model.kind !== 'chat') return 'kind'
   if (own > rank) return 'pool'
   if (!isServed(model)) return 'endpoint'
+  if (!isInRegion(model)) return 'region'
   return missingCapability(model, request) ?? (isHealthy(model) ? null : 'health')
 }
 

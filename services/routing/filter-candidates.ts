@@ -28,12 +28,13 @@ export function filterCandidates (
   routing: RoutingRequest,
   policy: RoutingPolicy,
   pool: ModelPool,
-  context: EstimateContext & Pick<RoutingPermissions, 'isServed'> & { unmetBy: UnmetByModel | null },
+  context: EstimateContext & Pick<RoutingPermissions, 'isServed' | 'isInRegion'> & { unmetBy: UnmetByModel | null },
   sticky: string | undefined
 ): FilteredModels {
   const { considered, unknown, rankOf } = consider(routing, policy, pool)
   const rank = lowestRank(considered, rankOf)
-  const permissions = { rankOf, rank, isServed: context.isServed, isHealthy: healthy(context.deployments) }
+  const { isServed, isInRegion } = context
+  const permissions = { rankOf, rank, isServed, isInRegion, isHealthy: healthy(context.deployments) }
   // An account without credit can still ask models that cost nothing.
   const creditNano = routing.availableNano === null ? null : Math.max(0, routing.availableNano)
   const { ceilingNano } = policy.config

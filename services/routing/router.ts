@@ -1,6 +1,7 @@
 import type { ModelConfig, PolicyConfig } from '../config/catalogue/types.ts'
 import { conversationId } from '../shared/conversation.ts'
 import { GatewayError } from '../shared/errors.ts'
+import { isOnLists } from '../shared/regions.ts'
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import { noModelQualifies, type UnmetByModel } from './constraints.ts'
 import { filterCandidates, modelsInReach } from './filter-candidates.ts'
@@ -38,6 +39,8 @@ export interface RoutingCatalogue {
   resolve (id: string): string | undefined
   /** Whether a provider answers with canned text. */
   isSandbox (provider: string): boolean
+  /** Where a provider processes requests; null: unknown. */
+  regionOf (provider: string): string | null
   /** Whether a model is served through chat, rather than the Responses API alone. */
   servesChat: (model: ModelConfig) => boolean
   /** Which parameters of a request models would not meet; null if it needs none that some model lacks. */
@@ -92,8 +95,11 @@ export function createRouter (
     const unmetBy = catalogue.unmetParameters(routing.request)
     const isAvailable: DeploymentStates['isAvailable'] = one => deployments.isAvailable(one, routing.key)
     const isServed = routing.isResponse === true ? () => true : catalogue.servesChat
+    const lists = [routing.regions ?? null, policy.config.regions ?? null]
+    const isInRegion = ({ deployments }: ModelConfig): boolean =>
+      deployments.some(({ provider }) => isOnLists(catalogue.regionOf(provider), lists))
     const states = { ...deployments, isAvailable }
-    const context = { request, text, deployments: states, weights, unmetBy, isServed }
+    const context = { request, text, deployments: states, weights, unmetBy, isServed, isInRegion }
     const requested = withList(routing)
     const select = (given: typeof context) => filterCandidates(requested, policy, pool, given, sticky?.model)
     const healthy = select(context)
@@ -118,6 +124,7 @@ export function createRouter (
       reason,
       best: bestOf(order),
       ceilingNano: policy.config.ceilingNano,
+      regions: policy.config.regions ?? null,
       confidence: confidenceOf(order, text),
       excluded,
       domain: mainDomain(text),

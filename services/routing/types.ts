@@ -1,6 +1,7 @@
 import type { DeploymentConfig, ModelConfig, PolicyConfig } from '../config/catalogue/types.ts'
 import type { ChatCompletionRequest } from '../../schemas/openai/chat-completions.ts'
 import type { Exclusion } from './constraints.ts'
+import type { RegionList } from '../shared/regions.ts'
 import type { RankedModel } from './rank.ts'
 
 /** Health and speed of the deployments; reading them changes nothing. */
@@ -19,6 +20,8 @@ export interface RoutingRequest {
   /** Id of the API key. */
   key: string
   mayUse (model: string): boolean
+  /** Where the key's requests may be processed; absent: anywhere. */
+  regions?: RegionList
   /** The client's own name of the conversation, from a header; null: see `conversationId`. */
   conversation: string | null
   /** The only models to choose from; null: all that the policy allows. */
@@ -50,6 +53,8 @@ export interface RouterDecision {
   best: RankedModel
   /** The most that the request may cost by its policy; null: no limit. */
   ceilingNano: number | null
+  /** Where the policy's requests may be processed. */
+  regions: RegionList
   /** The chance that the first is better than the second, given the uncertainty of the scores; 0.5 to 1. */
   confidence: number
   /** The models that were left out; computed on each call. */

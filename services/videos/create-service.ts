@@ -33,7 +33,7 @@ interface VideoServiceOptions {
   ledger: Pick<Ledger, 'reserve' | 'forget' | 'node' | 'reportSuspended'>
   media: MediaStore
   download: Download
-  models: Pick<Models, 'resolveVideos'>
+  models: Pick<Models, 'resolveVideos' | 'regionsOf'>
   catalogue: Catalogue
   settings (): VideoSettings
   log: Log

@@ -6,6 +6,7 @@ import { bodyHashOf, type RequestIdentity } from '../requests/joins/joinable.ts'
 import type { Models } from '../models/models.ts'
 import { planFor, type Candidate, type Catalogue } from '../requests/candidates.ts'
 import type { Exchange } from '../requests/exchange.ts'
+import { isOnLists } from '../shared/regions.ts'
 import type { RetryOptions } from '../requests/request-headers.ts'
 import { setCandidate } from '../requests/request-record.ts'
 import { checkWebhookUrl, noJobForWebhook } from './webhooks/check-url.ts'
@@ -14,7 +15,7 @@ import type { JobCandidate } from './job.ts'
 import { readVideoOrder } from './read-request.ts'
 
 export interface VideoExchange
-  extends Pick<Exchange<ChatCompletionRequest>, 'body' | 'payer' | 'mayUse' | 'record' | 'delivery' | 'signal'>, RetryOptions {
+  extends Pick<Exchange<ChatCompletionRequest>, 'body' | 'payer' | 'mayUse' | 'regions' | 'record' | 'delivery' | 'signal'>, RetryOptions {
   /** Where the client reaches the API, e.g. `https://gateway.example.com/v1`. */
   baseUrl: string
 }
@@ -41,7 +42,7 @@ export interface VideoPlan {
 interface PlanContext {
   /** Servers of webhooks that may be private or plain HTTP. */
   webhookOrigins: readonly string[]
-  models: Pick<Models, 'resolveVideos'>
+  models: Pick<Models, 'resolveVideos' | 'regionsOf'>
   catalogue: Catalogue
 }
 
@@ -53,9 +54,12 @@ export function planVideo (
   const { body, payer, mayUse, idempotencyKey, retryCount, baseUrl, record, signal } = exchange
   record.requestedModel = body.model
   if (webhook !== undefined && !isBackground) throw noJobForWebhook()
-  const resolved = models.resolveVideos(body.model).find(({ model }) => mayUse(model.id))
-  const id = resolved?.model.id ?? body.model
-  const { model, requested } = planFor({ kind: 'video', model: id, fallbacks: [], mayUse }, catalogue)
+  const regions = [exchange.regions, models.regionsOf(body.model)]
+  const usable = models.resolveVideos(body.model).filter(({ model }) => mayUse(model.id))
+  const inRegion = usable.find(({ deployments }) =>
+    deployments.some(({ provider }) => isOnLists(catalogue.provider(provider)?.region ?? null, regions)))
+  const id = (inRegion ?? usable[0])?.model.id ?? body.model
+  const { model, requested } = planFor({ kind: 'video', model: id, fallbacks: [], mayUse, regions }, catalogue)
   const { task, able } = makeChoices(readVideoOrder(body, model), model, requested)
   setCandidate(record, able[0])
   return {

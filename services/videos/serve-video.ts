@@ -18,7 +18,7 @@ import { webhookField } from './webhooks/check-url.ts'
 
 interface VideosContext {
   store: Pick<Store, 'clock'>
-  models: Pick<Models, 'resolveVideos'>
+  models: Pick<Models, 'resolveVideos' | 'regionsOf'>
   catalogue: Catalogue
   webhookOrigins: readonly string[]
   rows: JobRows

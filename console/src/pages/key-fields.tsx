@@ -18,21 +18,22 @@ const plainFields = [
 ] as const
 
 type PlainName = typeof plainFields[number]['name']
-export type KeyFieldName = LimitName | PlainName | 'budget' | 'period' | 'models' | 'expires'
+export type KeyFieldName = LimitName | PlainName | 'budget' | 'period' | 'models' | 'regions' | 'expires'
 export type KeyForm = ReturnType<typeof useForm<KeyFieldName>>
 
-const noKey = { label: '', budget: null, models: null, expires_at: null } satisfies Partial<KnownKey>
+const noKey = { label: '', budget: null, models: null, regions: null, expires_at: null } satisfies Partial<KnownKey>
 const noLimits = { requests_per_minute: null, tokens_per_minute: null, concurrent_requests: null }
 
 /** The texts of the settings of a key, or of a new one. */
 export function keyTexts (key: KnownKey | null): Texts<KeyFieldName> {
-  const { budget, models, expires_at: expires } = key ?? noKey
+  const { budget, models, regions, expires_at: expires } = key ?? noKey
   return {
     ...limitTexts(key?.limits ?? noLimits),
     ...plainTexts(key),
     budget: budget === null ? '' : exactUsd(budget.amount_nano),
     period: budget === null ? 'month' : budget.period ?? '',
     models: models?.join(', ') ?? '',
+    regions: regions?.join(', ') ?? '',
     expires: expires?.slice(0, 10) ?? ''
   }
 }
@@ -44,12 +45,13 @@ function plainTexts (key: KnownKey | null): Record<string, string> {
 
 /** The settings that were touched, with their texts of now or of before. */
 export function changeOf (texts: Texts<KeyFieldName>, isChanged: KeyForm['isChanged']): KeyChange {
-  const { budget, period, models, expires } = texts
+  const { budget, period, models, regions, expires } = texts
   const plain = plainFields.filter(({ name }) => isChanged(name)).map(({ name, empty }) => [name, texts[name].trim() || empty])
   return {
     ...Object.fromEntries(plain),
     ...isChanged('budget', 'period') && { budget: budget.trim() === '' ? null : { amount_usd: limitAmountOf('Budget', budget), period: readPeriod(period) } },
     ...isChanged('models') && { models: globsOf(models) },
+    ...isChanged('regions') && { regions: globsOf(regions) },
     ...changedLimits(texts, isChanged),
     ...isChanged('expires') && { expires_at: expires === '' ? null : expires }
   }
@@ -82,6 +84,7 @@ export function KeyInputs ({ form, isUser, hasLimits, children }: InputsProps): 
             <Choice label='Per' {...form.field('period')} options={['day', 'week', 'month', ['', 'in all']]} />
           </div>
           <Field label='Models' {...form.field('models')} hint='Names or patterns such as openai/*, separated by commas. Empty: all.' />
+          <Field label='Regions' {...form.field('regions')} hint='Of providers that may process its requests, such as eu or europe-*. Empty: all.' />
           {hasLimits && <LimitFields form={form} />}
         </>
       )}
@@ -96,6 +99,7 @@ export function SettingFacts ({ keyOf: key }: { keyOf: KnownKey }): JSX.Element 
     <>
       <Fact name='Budget'>{key.budget === null ? 'none' : <a href={link('usage', { key: key.id, by: 'model' })}><Budget budget={key.budget} /></a>}</Fact>
       <Fact name='Models'>{key.models?.join(', ') ?? 'all'}</Fact>
+      <Fact name='Regions'>{key.regions?.join(', ') ?? 'all'}</Fact>
       <Fact name='Limits'><LimitWords limits={key.limits} /></Fact>
       <Fact name='Expires'>{key.expires_at === null ? 'never' : <Time at={key.expires_at} />}</Fact>
       {plainFields.filter(({ name }) => name !== 'label').map(({ name, label }) => <Fact key={name} name={label}>{key[name]}</Fact>)}

@@ -4,6 +4,7 @@ import { estimatePrompt } from '../../billing/estimate-usage.ts'
 import { isPolicy, planFor, type Catalogue } from '../../requests/candidates.ts'
 import { UpstreamError } from '../../shared/errors.ts'
 import type { JsonText } from '../../shared/json.ts'
+import type { RegionList } from '../../shared/regions.ts'
 import { versionHeadersOf } from './native.ts'
 import { refuseUnpriced } from './native-needs.ts'
 import { promptOf } from './to-chat.ts'
@@ -14,6 +15,8 @@ interface Question {
   original: JsonText
   headers: IncomingHttpHeaders
   mayUse (model: string): boolean
+  /** Where the key's requests may be processed. */
+  regions: RegionList
   signal: AbortSignal
 }
 
@@ -22,11 +25,12 @@ interface Question {
  * GatewayError 400 or 404, and UpstreamError if the provider refuses the prompt.
  */
 export async function countPromptTokens (
-  { request, original, headers, mayUse, signal }: Question, catalogue: Catalogue
+  { request, original, headers, mayUse, regions, signal }: Question, catalogue: Catalogue
 ): Promise<number> {
   refuseUnpriced(request)
   const { model } = request
-  const requested = isPolicy(model) ? [] : planFor({ kind: 'chat', model, mayUse }, catalogue).requested
+  const wanted = { kind: 'chat' as const, model, mayUse, regions: [regions] }
+  const requested = isPolicy(model) ? [] : planFor(wanted, catalogue).requested
   for (const { provider, deployment } of requested) {
     const { countMessageTokens: count, messageModels: models } = provider
     if (count === undefined || models?.test(deployment.model) === false) continue

@@ -107,21 +107,22 @@ function permissionFor (role: KeyRole): Permission {
 
 /** The settings of a request; those with one form are taken as they are. */
 function toSettings (
-  { models, budget, expires_at: expiresAt, limits, ...plain }: KeyChange, before: Limits = noLimits
+  { models, regions, budget, expires_at: expiresAt, limits, ...plain }: KeyChange, before: Limits = noLimits
 ): Partial<KeySettings> {
   return {
     ...plain,
     ...(limits !== undefined && { limits: mergeLimits(limits, before) }),
-    ...(models !== undefined && { models: toModels(models) }),
+    ...(models !== undefined && { models: globsOf('models', models) }),
+    ...(regions !== undefined && { regions: globsOf('regions', regions) }),
     ...(budget !== undefined && { budget: budget === null ? null : toBudget(budget) }),
     ...(expiresAt !== undefined && { expiresAt: expiresAt === null ? null : toTime(expiresAt) })
   }
 }
 
-/** Rejects an empty list: it would allow no model, but reads as if it allowed all. */
-function toModels (models: string[] | null): string[] | null {
-  if (models?.length !== 0) return models
-  throw GatewayError.invalidRequest('Invalid \'models\': empty array.', { param: 'models', code: 'empty_array' })
+/** Rejects an empty list: it would allow nothing, but reads as if it allowed all. */
+function globsOf (param: string, globs: string[] | null): string[] | null {
+  if (globs?.length !== 0) return globs
+  throw GatewayError.invalidRequest(`Invalid '${param}': empty array.`, { param, code: 'empty_array' })
 }
 
 function toBudget ({ period = null, ...given }: NonNullable<KeyChange['budget']>): Budget {

@@ -139,6 +139,7 @@ export function createTest (providers: Record<string, Provide>, options: TestOpt
       requestId: 'req-1',
       payer: { key: 'key', chain: ['acme'] },
       mayUse: () => true,
+      regions: null,
       signal: abort.signal,
       giveUp: reason => abort.abort(reason),
       record,

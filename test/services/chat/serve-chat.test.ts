@@ -271,6 +271,7 @@ t.test('the model of auto is the router\'s, which learns what answered', async t
       model: 'a',
       fallbacks: ['b'],
       ceilingNano: null,
+      regions: null,
       bestPrice: null,
       patience: () => null,
       routeOf: model => {

@@ -21,7 +21,7 @@ function place (provider: string, model: string, more: Partial<DeploymentConfig>
 function plan (deployments: DeploymentConfig[], more: Partial<ModelConfig> = {}, size?: string, quality?: 'low' | 'high') {
   const model: ModelConfig = { ...modelFromCatalogue('mine', 'picture'), id: 'picture', kind: 'image', deployments, ...more }
   const request = { model: 'picture', prompt: 'A fox', ...(size && { size }), ...(quality && { quality }) }
-  return planImages(request, id => id === 'picture', {
+  return planImages({ body: request, mayUse: id => id === 'picture', regions: null }, {
     resolve: () => ({ model, deployments }),
     provider: id => id === 'plain' ? { ...plain, id } as never : id === 'chats' ? { ...maker, id, images: undefined } as never : { ...maker, id },
     deployments: createDeployments({ config: () => ({ breaker: breakerDefaults }) })

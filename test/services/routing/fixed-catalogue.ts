@@ -5,12 +5,14 @@ import type { RoutingCatalogue } from '../../../services/routing/router.ts'
 interface FixedCatalogueOptions {
   policies?: readonly PolicyConfig[] | undefined
   unmetParameters?: RoutingCatalogue['unmetParameters'] | undefined
+  /** By provider. */
+  regions?: Readonly<Record<string, string>> | undefined
 }
 
 /** A catalogue of models that never changes and has no aliases. */
 export function fixedCatalogue (
   models: readonly ModelConfig[],
-  { policies = builtInPolicies(), unmetParameters }: FixedCatalogueOptions = {}
+  { policies = builtInPolicies(), unmetParameters, regions }: FixedCatalogueOptions = {}
 ): RoutingCatalogue {
   return {
     version: () => 1,
@@ -18,6 +20,7 @@ export function fixedCatalogue (
     policies: () => policies,
     resolve: id => id,
     isSandbox: provider => provider === 'sandbox',
+    regionOf: provider => regions?.[provider] ?? null,
     servesChat: () => true,
     unmetParameters: unmetParameters ?? (() => null)
   }

@@ -162,7 +162,7 @@ export async function startStudio (t: Test, store: Store, options: StudioOptions
     ledger,
     media,
     download: options.download ?? (async () => (async function * () { yield twoSeconds })()),
-    models: { resolveVideos: id => id === 'film' ? [{ model, deployments }] : [] },
+    models: { resolveVideos: id => id === 'film' ? [{ model, deployments }] : [], regionsOf: () => null },
     catalogue: {
       resolve: id => id === 'film' ? { model, deployments } : undefined,
       provider: id => makers[id] && { id, videos: makers[id], close: async () => {} },
@@ -219,6 +219,7 @@ async function listen (service: VideoService) {
       body: JSON.parse(Buffer.concat(pieces).toString()),
       payer: { key: textOf(exchange.headers['x-key']) ?? 'key', chain: [textOf(exchange.headers['x-account']) ?? 'paying'] },
       mayUse: () => true,
+      regions: null,
       baseUrl: 'https://gateway.example/v1',
       record: createRequestRecord(),
       signal: new AbortController().signal,

@@ -11,6 +11,8 @@ const settings = {
   label: option('--label <text>', 'label of the key'),
   models: option('--models <globs>', 'models it may use, e.g. "gpt-*,sandbox-chat"',
     { as: 'list', none: 'allow all models' }),
+  regions: option('--regions <globs>', 'regions of providers that may process its requests, e.g. "eu,europe-*"',
+    { as: 'list', none: 'allow all regions' }),
   budget: option('--budget <amount>', 'most it may spend, in US dollars',
     { as: 'budget', period: 'how often its budget restarts', none: 'remove its budget' }),
   expires_at: option('--expires <time>', 'time at which it expires', { as: 'time', none: 'remove its expiry time' })
