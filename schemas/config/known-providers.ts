@@ -39,6 +39,8 @@ export interface KnownProvider {
   endpoint?: { variable: string, path: string }
   /** Globs of this service's model names. */
   claims: readonly string[]
+  /** Providers whose models it sells too, at prices of its own. */
+  makers?: readonly string[]
   /** Whether every listed model can be called. */
   discover: boolean
   pair?: { key: string, secret: string }
@@ -75,7 +77,9 @@ export const knownProviders: readonly KnownProvider[] = [
     conventionalName: 'gcp.gemini'
   }),
   // The address depends on the region.
-  row('vertex', 'VERTEX', null, { protocol: 'vertex', keys: [], conventionalName: 'gcp.vertex_ai' }),
+  row('vertex', 'VERTEX', null, {
+    protocol: 'vertex', keys: [], makers: ['gemini', 'anthropic'], conventionalName: 'gcp.vertex_ai'
+  }),
   row('bedrock', 'BEDROCK', 'https://bedrock-runtime.{region}.amazonaws.com', {
     protocol: 'bedrock',
     keys: ['AWS_BEARER_TOKEN_BEDROCK'],

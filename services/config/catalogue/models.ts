@@ -26,11 +26,11 @@ export interface CatalogueModel extends
 
 /**
  * Returns the entry of a model by the provider's name for it. A name that ends in a date falls back to
- * the name without. No other similarity counts: a wrong price is worse than none.
+ * the name without. No other similarity counts: a wrong price is worse than none. A model of another maker
+ * has the maker's entry without its price.
  */
 export function catalogueModel (provider: string, upstream: string): CatalogueModel | undefined {
-  const rows = rowsOf(provider)
-  const row = rows.get(upstream) ?? rows.get(undatedName(upstream))
+  const row = rowOf(provider, upstream) ?? rowOfMaker(provider, upstream)
   const video = known.has(provider) ? videoOf(knownVideo(provider, upstream), row) : undefined
   if (video !== undefined) return { ...toModel(row ?? videoRow(video)), kind: 'video', video }
   if (row === undefined) return undefined
@@ -48,6 +48,20 @@ function videoOf (
   if (prices === undefined) return abilities
   const others = { ...unknownVideo, firstFrame: row?.input.includes('image') ?? null }
   return { ...abilities ?? others, prices }
+}
+
+function rowOf (provider: string, upstream: string): RowWithImages | undefined {
+  const rows = rowsOf(provider)
+  return rows.get(upstream) ?? rows.get(undatedName(upstream))
+}
+
+function rowOfMaker (provider: string, upstream: string): RowWithImages | undefined {
+  const { makers = [] } = knownProviders.find(({ id }) => id === provider) ?? {}
+  for (const maker of makers) {
+    const { price, tiers, videoPrices, ...row } = rowOf(maker, upstream) ?? {}
+    if ('kind' in row) return row
+  }
+  return undefined
 }
 
 function videoRow ({ firstFrame }: VideoAbilities): CatalogueRow {

@@ -94,3 +94,13 @@ t.test('a model that no endpoint serves is known, but not listed', async (t) => 
   t.notOk(catalogueModelNames('openai').includes('text-embedding-3-small'))
   t.ok(catalogueModelNames('openai').includes('gpt-image-1.5'))
 })
+
+t.test('a cloud that sells models of other makers has their abilities, and prices of its own', async (t) => {
+  for (const [maker, name] of [['gemini', 'gemini-3.5-flash'], ['anthropic', 'claude-sonnet-4-6']] as const) {
+    const { price, tiers, ...abilities } = catalogueModel(maker, name) ?? {}
+    t.ok(price)
+    t.match(catalogueModel('vertex', name), { ...abilities, price: null, tiers: [] })
+  }
+  t.match(catalogueModel('vertex', 'claude-sonnet-4-5@20250929'), { kind: 'chat', price: null })
+  t.equal(catalogueModel('vertex', 'unknown'), undefined)
+})
