@@ -1,6 +1,7 @@
 import type { ProviderConfig } from '../../config/catalogue/types.ts'
 import { createGeminiImages } from '../gemini/images.ts'
-import { authorizeByGoogle } from '../identity/google-authorize.ts'
+import { authorizeBy } from '../identity/authorize.ts'
+import { fetchGoogleToken } from '../identity/google-tokens.ts'
 import { openaiParts } from '../openai/openai.ts'
 import { withoutQuality, type ImageProvider } from '../provider-image.ts'
 import type { ProviderParts, Upstream } from '../provider.ts'
@@ -14,7 +15,7 @@ export function vertexParts (config: VertexConfig): ProviderParts {
   const place = vertexPlace(config)
   const google = `${place.server}/v1beta1${place.path}/publishers/google`
   return {
-    authorize: authorizeByGoogle(config.credentials ?? null),
+    authorize: authorizeBy(async () => await fetchGoogleToken(config.credentials ?? null)),
     chat: upstream => createVertexChat(upstream, place),
     images: upstream => createVertexImages(upstream.at(google)),
     videos: upstream => createVertexVideos(upstream.at(google), place, config.bucket ?? null)
@@ -26,7 +27,7 @@ export function vertexOpenParts (config: ProviderConfig): ProviderParts {
   const { server, path } = vertexPlace(config)
   const { chat } = openaiParts(config)
   return {
-    authorize: authorizeByGoogle(config.credentials ?? null),
+    authorize: authorizeBy(async () => await fetchGoogleToken(config.credentials ?? null)),
     ...(chat && {
       chat (upstream) {
         const { models, ...others } = chat(upstream.at(`${server}/v1${path}/endpoints/openapi`))
