@@ -70,7 +70,7 @@ t.test('the commands for a team work unchanged', async t => {
 t.test('every gateway.yaml is valid', async t => {
   const names = ['azure', 'bedrock', 'local-servers', 'team', 'vertex']
   const blocks = names.flatMap(name => blocksOf(guide(name), 'yaml'))
-  t.equal(blocks.length, 11)
+  t.equal(blocks.length, 12)
   const env = {
     OPENAI_API_KEY: 'k',
     AZURE_OPENAI_API_KEY: 'k',
