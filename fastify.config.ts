@@ -8,6 +8,7 @@ import * as library from './plugins/library/index.ts'
 import { registerAll, withOptions, type Registration } from './plugins/register-all.ts'
 import routes from './routes/index.ts'
 import type { GatewayConfig } from './services/config/catalogue/types.ts'
+import type { TollgatePlugin } from './services/extensions/types.ts'
 import type { Settings } from './services/config/settings/settings.ts'
 import { withoutAzureForm } from './services/http/azure-address.ts'
 import { clientErrorHandler } from './services/http/client-errors.ts'
@@ -24,6 +25,8 @@ export interface BuildOptions {
   /** Reads the configuration again when its file has changed. */
   reload?: () => GatewayConfig | Promise<GatewayConfig>
   logger?: FastifyBaseLogger
+  /** In the order in which their hooks run; none by default. */
+  plugins?: readonly TollgatePlugin[]
   /** The other workers of the node; there are none by default. */
   siblings?: Siblings | undefined
   /** Times of jobs that no operator needs to change. */
@@ -104,7 +107,8 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
 
 /** The plugins of a gateway with their options, in any order: each names those it depends on. */
 function pluginsOf (
-  app: FastifyInstance, { settings, config, reload = () => config, siblings, videoTiming = {} }: BuildOptions
+  app: FastifyInstance,
+  { settings, config, reload = () => config, siblings, plugins = [], videoTiming = {} }: BuildOptions
 ): Registration[] {
   const { adminKey, alternative, maxConnections, metricsAddress, publicBaseUrl } = settings
   const { traces, trustedOrigins } = settings
@@ -122,6 +126,7 @@ function pluginsOf (
     withOptions(gateway.deployments, {}),
     withOptions(gateway.discovery, { local: settings.discover && settings.configPath === null }),
     withOptions(gateway.errors, {}),
+    withOptions(gateway.extensions, { plugins }),
     withOptions(library.formBody, {}),
     withOptions(gateway.gracefulClose, { delayMs: settings.drainDelayMs, limitMs: settings.drainMs }),
     withOptions(gateway.health, { storeGraceMs: settings.storeGraceMs }),
@@ -149,6 +154,7 @@ function pluginsOf (
     ...alternative === null ? [] : [withOptions(gateway.secondAddress, { ...alternative, maxConnections })],
     withOptions(gateway.secrets, settings.secretKeys),
     withOptions(gateway.sessions, { publicBaseUrl }),
+    withOptions(gateway.settled, {}),
     withOptions(gateway.store, { url: settings.databaseUrl }),
     withOptions(gateway.requestRecord, { keepsWords: settings.providerWords }),
     ...traces === null ? [] : [withOptions(library.traces, { ...traces, version })],

@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import type { AddressInfo, Server } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { build } from '../fastify.config.ts'
+import type { GatewayConfig } from '../services/config/catalogue/types.ts'
 import { loadConfig } from '../services/config/load.ts'
 import { refusedLength } from '../services/providers/video-length.ts'
 import type { Settings } from '../services/config/settings/settings.ts'
@@ -31,9 +32,13 @@ export async function startGateway (
   env: NodeJS.ProcessEnv, settings: Settings, { siblings, onBuilt }: StartOptions
 ): Promise<Started> {
   const isWorker = siblings !== undefined
-  const reload = () => loadConfig({ path: settings.configPath, env, refusedLength })
-  const [config, logger] = [await reload(), await createLogger(settings.logLevel, { sharesOutput: isWorker })]
-  const app = await build({ settings, config, reload, logger, siblings })
+  const { configPath } = settings
+  const load = () => loadConfig({ path: configPath, env, refusedLength })
+  const config = await load()
+  const { plugins, check } = await openPlugins(config, configPath)
+  const reload = async () => check(await load())
+  const logger = await createLogger(settings.logLevel, { sharesOutput: isWorker })
+  const app = await build({ settings, config, reload, logger, siblings, plugins })
   onBuilt(app)
   try {
     const address = await listen(app, settings, isWorker)
@@ -49,6 +54,17 @@ export async function startGateway (
     await app.close()
     throw error
   }
+}
+
+/** The plugins of a configuration, and the check of a later one against the protocols that they bring. */
+async function openPlugins (config: GatewayConfig, source: string | null) {
+  const { plugins = [] } = config
+  if (plugins.length === 0 || source === null) return { plugins: [], check: (later: GatewayConfig) => later }
+  const { checkProtocols, loadPlugins } = await import('../services/extensions/load-plugins.ts')
+  const loaded = await loadPlugins(plugins, source)
+  const check = (later: GatewayConfig) => checkProtocols(later, loaded, source)
+  check(config)
+  return { plugins: loaded, check }
 }
 
 /**

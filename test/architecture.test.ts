@@ -29,11 +29,12 @@ const serviceFolders: Record<string, string[]> = {
   keys: ['billing', 'store', 'shared'],
   models: ['config', 'providers', 'store', 'shared'],
   routing: ['billing', 'config', 'shared'],
-  requests: ['billing', 'config', 'keys', 'models', 'providers', 'store', 'shared'],
+  extensions: ['config', 'providers', 'shared'],
+  requests: ['billing', 'config', 'extensions', 'keys', 'models', 'providers', 'store', 'shared'],
   http: ['config', 'keys', 'media', 'store', 'shared'],
-  chat: ['billing', 'config', 'providers', 'requests', 'routing', 'shared'],
-  images: ['billing', 'config', 'http', 'media', 'providers', 'requests', 'store', 'shared'],
-  videos: ['billing', 'config', 'http', 'media', 'models', 'providers', 'requests', 'store', 'shared'],
+  chat: ['billing', 'config', 'extensions', 'providers', 'requests', 'routing', 'shared'],
+  images: ['billing', 'config', 'extensions', 'http', 'media', 'providers', 'requests', 'store', 'shared'],
+  videos: ['billing', 'config', 'extensions', 'http', 'media', 'models', 'providers', 'requests', 'store', 'shared'],
   apis: ['billing', 'chat', 'config', 'http', 'media', 'providers', 'requests', 'store', 'videos', 'shared'],
   operations: [
     'billing', 'config', 'http', 'keys', 'media', 'models', 'requests', 'store', 'videos', 'shared'

@@ -41,6 +41,7 @@ const exceptions: [file: string, text: RegExp, reason: string][] = [
   ['bin/line-map.ts', /stack\s+\*?\s*trace/g, 'the term for it'],
   ['schemas/admin/requests.ts', /model_asked/g, 'a field of the admin API'],
   ['services/keys/', /\bAsk the operator\b|\baskOperator\b/g, 'advice to a person'],
+  ['services/extensions/', /\banswer(?= ?[(:])/g, 'a method of the context of plugins'],
   ['services/billing/ledger/errors.ts', /\bAsk the operator\b/g, 'advice to a person']
 ]
 

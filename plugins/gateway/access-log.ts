@@ -32,6 +32,7 @@ function lineOf (finished: RequestSummary): object {
     isCut: record.report?.isCut === true ? true : undefined,
     images: record.images ?? undefined,
     job: record.job ?? undefined,
+    plugins: record.plugins ?? undefined,
     priceBasis: record.priceBasis,
     costUsd: record.costNano === null ? undefined : usdFromNano(record.costNano),
     firstByteMs: record.firstByteAtMs === null ? undefined : tenths(record.firstByteAtMs - startedMs),

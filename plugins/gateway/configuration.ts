@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import fp from 'fastify-plugin'
 import type { GatewayConfig } from '../../services/config/catalogue/types.ts'
 import { longestRequestMs } from '../../services/billing/ledger/options.ts'
@@ -31,6 +32,9 @@ export default fp<ConfigurationOptions>(async (app, { path, running, load }) => 
       app.ledger.allowRequests(longestRequestMs(config.requests))
       app.rediscover()
       warn(config)
+      if (!isDeepStrictEqual(pluginsOf(config), pluginsOf(running))) {
+        app.log.warn({ path }, 'a change of plugins takes effect at the next start')
+      }
       app.log.info({ path, models: config.models.length, providers: config.providers.length }, 'configuration reloaded')
     },
     onError: error => app.log.error({ path }, `the configuration was not reloaded: ${error.message}`)
@@ -42,3 +46,8 @@ export default fp<ConfigurationOptions>(async (app, { path, running, load }) => 
     await watcher.close()
   })
 }, { name: 'configuration', dependencies: ['models', 'discovery', 'ledger'] })
+
+/** The plugins of a configuration, wherever they stand in the file. */
+function pluginsOf ({ plugins = [] }: GatewayConfig): object[] {
+  return plugins.map(({ line: _, column: _column, ...plugin }) => plugin)
+}

@@ -48,12 +48,13 @@ export default fp(async app => {
     if (record.isStream && app.load.isFull('streams', request.keyLoad)) throw overloaded()
     const options = readRequestOptions(request.headers)
     const abort = abortOnDisconnect(raw, app.running)
+    const payer = { key: apiKey.id, chain: apiKey.chainAt(app.store.clock()), tags: tagsOf(request) }
     return {
       ...options,
       body,
       rawBody: request.jsonText,
       requestId: request.id,
-      payer: { key: apiKey.id, chain: apiKey.chainAt(app.store.clock()), tags: tagsOf(request) },
+      payer,
       mayUse: model => apiKey.mayUse(model),
       regions: apiKey.regions,
       signal: abort.signal,
@@ -61,10 +62,11 @@ export default fp(async app => {
       record,
       extraHeaders: {},
       listener: null,
+      hooks: app.extensions === null ? null : app.extensions.begin(this, payer, abort.signal),
       delivery: deliveryTo(this, abort.signal)
     }
   })
-}, { name: 'exchange', dependencies: ['store', 'models', 'auth', 'json-body', 'overload', 'request-record', 'graceful-close'] })
+}, { name: 'exchange', dependencies: ['store', 'models', 'auth', 'extensions', 'json-body', 'overload', 'request-record', 'graceful-close'] })
 
 type ReplyWith<Body> = FastifyReply & { request: { body: Body } }
 

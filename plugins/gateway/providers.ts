@@ -26,11 +26,11 @@ export default fp<ProvidersOptions>(async (app, { trustedOrigins }) => {
     }
   })
   const onError = (error: unknown) => app.log.error(error, 'a provider did not close')
-  const providers = createProviders(new Deadlines(), onError, downloader.download)
+  const providers = createProviders(new Deadlines(), onError, downloader.download, app.extensions?.protocols)
   app.decorate('providers', providers)
   app.decorate('download', downloader.download)
   app.addHook('onClose', async () => {
     await downloader.close()
     await providers.close()
   })
-}, { name: 'providers' })
+}, { name: 'providers', dependencies: ['extensions'] })

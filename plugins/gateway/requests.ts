@@ -1,4 +1,5 @@
 import fp from 'fastify-plugin'
+import { chatOnly } from '../../services/extensions/chat-only.ts'
 import { createCostWatch, type CostWatch } from '../../services/requests/cost-watch.ts'
 import {
   createRequestReservations, type RequestReservations
@@ -33,7 +34,7 @@ export default fp<{ keepsWords: boolean }>(async (app, { keepsWords }) => {
   app.decorate('requests', {
     catalogue: {
       resolve: app.models.resolve,
-      provider: app.providers.get,
+      provider: app.extensions?.readsChats === true ? chatOnly(app.providers.get) : app.providers.get,
       deployments: app.deployments,
       hintFor: app.models.hintFor
     },
@@ -50,4 +51,4 @@ export default fp<{ keepsWords: boolean }>(async (app, { keepsWords }) => {
       app.log.warn({ reqId: id, provider: provider.id, model, kind, sent, status, ...said }, 'a call of a provider failed')
     }
   })
-}, { name: 'requests', dependencies: ['models', 'providers', 'deployments', 'ledger', 'metrics'] })
+}, { name: 'requests', dependencies: ['models', 'providers', 'extensions', 'deployments', 'ledger', 'metrics'] })

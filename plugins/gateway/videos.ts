@@ -5,6 +5,7 @@ import type { ChatCompletionRequest } from '../../schemas/openai/chat-completion
 import type { Timing } from '../../services/videos/runner/runner-context.ts'
 import type { Job } from '../../services/videos/job.ts'
 import type { VideoExchange } from '../../services/videos/plan-video.ts'
+import { settledJob } from '../../services/videos/settled-job.ts'
 import { createVideoService, type VideoService } from '../../services/videos/create-service.ts'
 import { countJobs, showJobs } from '../../services/operations/observability/metrics/gateway.ts'
 import { whenClosed } from '../../services/requests/attempt.ts'
@@ -37,6 +38,7 @@ interface VideosOptions {
 export default fp<VideosOptions>(async (app, { timing = {}, webhookOrigins }) => {
   const { store, secretBox, ledger, media, download, models, log } = app
   const { catalogue, onReportedCost } = app.requests
+  const countEnded = countJobs(app.metrics)
   app.decorate('videos', await createVideoService({
     store,
     secretBox,
@@ -46,7 +48,10 @@ export default fp<VideosOptions>(async (app, { timing = {}, webhookOrigins }) =>
     log,
     timing,
     webhookOrigins,
-    onEnd: countJobs(app.metrics),
+    onEnd (job) {
+      countEnded(job)
+      app.extensions?.jobSettled(settledJob(job))
+    },
     onCopyFailure: fault => app.countCopyFailure({ kind: 'video', fault }),
     models,
     catalogue,
@@ -81,7 +86,7 @@ export default fp<VideosOptions>(async (app, { timing = {}, webhookOrigins }) =>
   name: 'videos',
   dependencies: [
     'store', 'secrets', 'models', 'providers', 'ledger', 'media', 'metrics', 'base-url', 'json-body', 'overload', 'requests',
-    'exchange'
+    'exchange', 'extensions'
   ]
 })
 

@@ -1,10 +1,11 @@
 import bearerAuth, { type FastifyBearerAuthOptions } from '@fastify/bearer-auth'
-import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import fp from 'fastify-plugin'
 import { sessionIn } from '../../services/keys/sessions/cookie.ts'
 import { createHolders, type Holders } from '../../services/keys/sessions/holders.ts'
 import { consoleDefaults, type ConsoleSettings } from '../../schemas/config/console.ts'
 import { speaksMessages } from '../../services/http/messages-error.ts'
+import { identifiedKey } from '../../services/keys/identified-key.ts'
 import { createKeys, type Keys } from '../../services/keys/keys.ts'
 import { GatewayError } from '../../services/shared/errors.ts'
 import { incorrectKey, missingKey, twoKeys } from '../../services/keys/errors.ts'
@@ -68,7 +69,7 @@ export default fp<AuthOptions>(async (app, { adminKey = null, console = () => co
       authenticate.call(this, request, reply, done)
     }
   }
-  app.decorate('authenticate', orSession(withUserKey, async (request, reply) => {
+  app.decorate('authenticate', orSession(afterPlugins(app, withUserKey), async (request, reply) => {
     const session = await app.enterSession(request, reply, true)
     setKey(request, await holders.payingKeyOf(session))
   }))
@@ -104,9 +105,26 @@ export default fp<AuthOptions>(async (app, { adminKey = null, console = () => co
     requirePermission(actor, 'read')
     setActor(request, actor)
   }))
-}, { name: 'auth', dependencies: ['store', 'sessions'] })
+}, { name: 'auth', dependencies: ['store', 'accounts', 'sessions', 'extensions'] })
 
 type SessionHook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
+
+/** Returns a hook that lets the plugins decide who sends a request, then the keys. */
+function afterPlugins (
+  { extensions, keys, accounts }: FastifyInstance, withKey: onRequestHookHandler
+): onRequestHookHandler {
+  if (extensions?.hasLogins !== true) return withKey
+  async function identify (request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
+    const user = await extensions?.identify(request, reply) ?? null
+    return user !== null && setKey(request, await identifiedKey({ keys, accounts }, user))
+  }
+  return function (request, reply, done) {
+    identify(request, reply).then(isKnown => {
+      if (isKnown) done()
+      else withKey.call(this, request, reply, done)
+    }, done)
+  }
+}
 
 /** Returns a hook that accepts a key, or a session if a browser sends its cookie and no key. */
 function keyOrSession (

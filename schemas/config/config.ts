@@ -5,6 +5,7 @@ import { CatalogueBlock } from './catalogue.ts'
 import { ConsoleBlock } from './console.ts'
 import { flag, strict, usd, type Parsed } from './fields.ts'
 import { ModelEntry } from './models.ts'
+import { PluginList } from './plugins.ts'
 import { ProviderEntry } from './providers.ts'
 import { BreakerEntry, RequestsEntry } from './requests.ts'
 import { UsageBlock } from './usage.ts'
@@ -61,6 +62,7 @@ export const GatewayFile = Type.Object({
     examples: [{ 'claude-*': 'auto', 'gpt-*': 'openai/gpt-4.1' }]
   }),
   policies: Type.Array(PolicyEntry, { maxItems: 100, default: [], description: 'How `auto` chooses.' }),
+  plugins: PluginList,
   requests: RequestsEntry,
   breaker: BreakerEntry,
   video: VideoBlock,

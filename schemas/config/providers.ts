@@ -50,6 +50,9 @@ const AwsEntry = Type.Object({
 }, { ...strict, description: 'Only for the protocol `bedrock`.' })
 export type AwsOptions = Parsed<typeof AwsEntry>
 
+/** The name of a protocol that a plugin brings. */
+const ownProtocol = Type.String({ pattern: '^[a-z0-9][a-z0-9._-]{0,63}$' })
+
 /** One item of `providers`. */
 export const ProviderEntry = Type.Object({
   id: Type.String({
@@ -58,11 +61,12 @@ export const ProviderEntry = Type.Object({
       'Clients can request any of its models as `<id>/<model>`.',
     examples: ['openai']
   }),
-  protocol: Type.Optional(oneOf(protocolNames, {
+  protocol: Type.Optional(Type.Union([...protocolNames.map(name => Type.Literal(name)), ownProtocol], {
     description: '`openai` is for any OpenAI-compatible server, `anthropic` for the Messages API, `gemini` for the ' +
       'Gemini API, `vertex` for Google\'s Vertex AI, `bedrock` for Amazon Bedrock. `sandbox` is built in, for ' +
       'trials and tests; it adds the models `sandbox-chat`, `sandbox-image` and ' +
-      '`sandbox-video`. All others generate images or videos. Default: by the id if it is in the catalogue, else `openai`.'
+      '`sandbox-video`. All others generate images or videos; a plugin may bring more. Default: by the ' +
+      'id if it is in the catalogue, else `openai`.'
   })),
   dialect: Type.Optional(oneOf(dialectNames, {
     description: 'Which OpenAI-compatible server this is. Default: by the id if it is in the catalogue, else `compatible`.'

@@ -1,4 +1,5 @@
 import type { ChatQuote } from '../billing/chat-quote.ts'
+import type { AttemptOutcome } from '../extensions/types.ts'
 import type { ChatProvider } from '../providers/provider.ts'
 import { createReport, type StreamReport } from '../providers/report.ts'
 import { peekFirst } from '../providers/upstream/peek-first.ts'
@@ -18,11 +19,11 @@ export async function callChat<Request extends AnyRequest> (
   exchange: Exchange<Request>, api: Pick<ProviderCalls<Request>, 'call'>, candidate: Candidate<ChatProvider>,
   quote: ChatQuote | null, signal: AbortSignal
 ): Promise<ChatOrText> {
-  const { requestId, payer, conversation, record } = exchange
+  const { requestId, payer, conversation, record, hooks } = exchange
   const { body, rawBody, leftOut } = withoutUnpricedSearch(exchange, candidate)
   const { deployment, provider } = candidate
   let begun: StreamReport | null = null
-  try {
+  const call = async (): Promise<ChatOrText> => {
     const response = await api.call(candidate, {
       body,
       rawBody,
@@ -39,6 +40,11 @@ export async function callChat<Request extends AnyRequest> (
     begun = response.report
     // A failure before the first chunk of a translated stream can still be retried.
     return response.kind === 'chunks' ? await withFirstChunk(response) : response
+  }
+  try {
+    if (hooks == null) return await call()
+    const named = { provider: provider.id, model: deployment.model, requestId }
+    return await hooks.attempt({ call: named, next: call, outcomeOf })
   } catch (error) {
     if (isAbandoned(exchange.signal) && isWorkLost(error)) {
       const mayCostMore = body.stream !== true && provider.stopsOnDisconnect !== true
@@ -46,6 +52,11 @@ export async function callChat<Request extends AnyRequest> (
     }
     throw error
   }
+}
+
+/** What plugins may know of a response. */
+function outcomeOf ({ kind, report: { usage } }: ChatOrText, tookMs: number): AttemptOutcome {
+  return { isStream: kind !== 'json', tookMs, usage: kind === 'json' && usage !== null ? { ...usage } : null }
 }
 
 async function withFirstChunk (response: Extract<ChatOrText, { kind: 'chunks' }>): Promise<ChatOrText> {

@@ -23,7 +23,7 @@ const defaultMaxTokens = 16
 export async function completeByChat (
   provider: ChatProvider, call: CompletionCall
 ): Promise<CompletionResponse> {
-  const prompts = promptsOf(call.body)
+  const prompts = legacyPrompts(call.body)
   refuseUnmappable(call.body)
   const calls = prompts.map(prompt => {
     const body = chatRequest(call.body, prompt)
@@ -62,13 +62,14 @@ export async function completeByChat (
 
 /** A legacy completion as one chat, to choose its model. Throws a 400 GatewayError like `completeByChat`. */
 export function toRoutedChat (request: CompletionRequest): ChatCompletionRequest {
-  const prompts = promptsOf(request)
+  const prompts = legacyPrompts(request)
   refuseUnmappable(request)
   const chat = chatRequest(request, prompts.join('\n\n'))
   return { ...chat, n: (request.n ?? 1) * prompts.length }
 }
 
-function promptsOf ({ prompt }: CompletionRequest): string[] {
+/** The prompts as texts. Throws GatewayError 400 for tokens, or too many. */
+export function legacyPrompts ({ prompt }: CompletionRequest): string[] {
   const prompts = !Array.isArray(prompt) ? [prompt ?? ''] : prompt.length === 0 ? [''] : prompt
   if (!prompts.every(one => typeof one === 'string')) {
     throw unmappable('prompt', 'token prompts; send text')
@@ -89,7 +90,8 @@ function unmappable (param: string, what: string): GatewayError {
   return GatewayError.unsupportedParameter(param, message)
 }
 
-const legacyFields = new Set(['prompt', 'echo', 'suffix', 'best_of', 'logprobs'])
+/** Fields that chat lacks. */
+export const legacyFields = new Set(['prompt', 'echo', 'suffix', 'best_of', 'logprobs'])
 
 /** Whether a field means the same in chat; other fields of chat have not been validated. */
 function isShared (name: string): boolean {
@@ -176,7 +178,7 @@ function legacyChoice (
   }
 }
 
-function legacyReason (reason: string): 'stop' | 'length' | 'content_filter' {
+export function legacyReason (reason: string): 'stop' | 'length' | 'content_filter' {
   return reason === 'length' || reason === 'content_filter' ? reason : 'stop'
 }
 

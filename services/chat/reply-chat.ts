@@ -4,8 +4,9 @@ import type { Events, Settle, Settled } from '../requests/delivery.ts'
 import type { Exchange } from '../requests/exchange.ts'
 import { headersOf } from '../requests/request-record.ts'
 import { usdText } from '../shared/money.ts'
-import type { AnyRequest, ChatOrText, ResponseForms, WholeBody } from './client-api.ts'
+import type { AnyRequest, ChatOrText, ClientApi, ResponseForms, WholeBody } from './client-api.ts'
 import { collectEvents } from './collect-events.ts'
+import { hookedResponse } from './hooked-response.ts'
 import { encodeChunks, withCost, withCostAtEnd } from './report-cost.ts'
 
 /**
@@ -14,9 +15,10 @@ import { encodeChunks, withCost, withCostAtEnd } from './report-cost.ts'
  * the cost. A client that has left gets nothing.
  */
 export async function reply (
-  exchange: Exchange<AnyRequest>, api: ResponseForms, response: ChatOrText, settle: Settle
+  exchange: Exchange<AnyRequest>, api: ClientApi<never>, received: ChatOrText, settle: Settle
 ): Promise<void> {
-  const { body, record, signal } = exchange
+  const { body, record, signal, hooks } = exchange
+  const response = hooks == null ? received : await hookedResponse(received, hooks, api)
   const { report } = response
   const headers = headersOf(record, report.dropped)
   if (response.kind === 'json') {

@@ -3,6 +3,7 @@ import { quoteChat, type ChatQuote } from '../billing/chat-quote.ts'
 import { leastMeans, type TokenLimits } from '../billing/max-cost.ts'
 import type { ResponseLengths } from '../billing/response-lengths.ts'
 import type { Ledger } from '../billing/ledger/ledger.ts'
+import { PluginError } from '../extensions/plugin-error.ts'
 import type { ChatProvider } from '../providers/provider.ts'
 import { hasOutput, isCounted } from '../providers/report.ts'
 import { isAbandoned } from '../requests/attempt.ts'
@@ -96,7 +97,8 @@ export class ChatReservation {
     const candidate = this.#candidate
     const uncharged = { costNano: record.costNano, estimate: null }
     if (quote === null || report === null) return uncharged
-    const isBroken = failure !== null && !isAbandoned(signal)
+    // What a plugin ends was generated, and is charged.
+    const isBroken = failure !== null && !(failure instanceof PluginError) && !isAbandoned(signal)
     if (isBroken && !(chargesBroken ? hasOutput(report) : isCounted(report))) return uncharged
     const settled = await reserved.settle(() => quote.chargeFor(report, candidate?.cost), record.provider)
     record.costNano = settled.costNano

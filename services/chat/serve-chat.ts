@@ -1,4 +1,5 @@
 import { createResponseLengths } from '../billing/response-lengths.ts'
+import { PluginError } from '../extensions/plugin-error.ts'
 import type { ChatProvider } from '../providers/provider.ts'
 import { isAbandoned, recordStreamEnd, type Attempt } from '../requests/attempt.ts'
 import type { Candidate } from '../requests/candidates.ts'
@@ -12,6 +13,7 @@ import { promptsOf } from '../shared/request-fields.ts'
 import { callChat } from './call-chat.ts'
 import type { AnyRequest, ChatOrText, ClientApi } from './client-api.ts'
 import { planChat, type ChatPlan } from './plan-chat.ts'
+import { hookedRequest } from './hooked-request.ts'
 import { keepAlive, keepWholeAlive, reply } from './reply-chat.ts'
 import { ChatReservation } from './reserve-chat.ts'
 import type { Chat, ChatOptions } from './types.ts'
@@ -87,7 +89,9 @@ export function createChat (options: ChatOptions): Chat {
   }
 
   return {
-    async complete (received, api) {
+    async complete (given, api) {
+      const received = given.hooks == null ? given : await hookedRequest(given, given.hooks, api)
+      if (received === null) return
       const exchange = cache === null ? received : await cache.replyOrStore(received, api)
       if (exchange === null) return
       const { body, signal } = exchange
@@ -142,6 +146,6 @@ function recordDelivery (
 ): void {
   const { response: { kind, report } } = attempt
   if (kind === 'json') return
-  const isBroken = record.failure !== null && !signal.aborted
+  const isBroken = record.failure !== null && !(record.failure instanceof PluginError) && !signal.aborted
   recordStreamEnd(attempt, isBroken ? 'broken' : report.usage?.completion ?? 0)
 }

@@ -1,5 +1,6 @@
 import type { ImageGenerationRequest } from '../../schemas/openai/images-generations.ts'
 import type { GatewayConfig } from '../config/catalogue/types.ts'
+import type { RequestHooks } from '../extensions/request-hooks.ts'
 import type { MediaStore } from '../media/media.ts'
 import { toGatewayError } from '../http/to-gateway-error.ts'
 import { bodyHashOf } from '../requests/joins/joinable.ts'
@@ -10,6 +11,7 @@ import type { RetryOptions } from '../requests/request-headers.ts'
 import type { RequestReservations } from '../requests/request-reservation.ts'
 import { endRecord, recordEnding, type RequestRecord } from '../requests/request-record.ts'
 import { headerText } from '../shared/shown-text.ts'
+import { JsonText } from '../shared/json.ts'
 import type { UpstreamError } from '../shared/errors.ts'
 import type { BegunGeneration } from './begun-generation.ts'
 import { callImages } from './call-images.ts'
@@ -52,7 +54,8 @@ export function createImages (options: ImagesOptions) {
   let isClosed = false
 
   /** Throws the errors that the response can still show by its status. */
-  async function serve (exchange: ImageExchange, limit: AbortSignal): Promise<void> {
+  async function serve (received: ImageExchange, limit: AbortSignal): Promise<void> {
+    const exchange = received.hooks == null ? received : await hookedImages(received, received.hooks)
     const { body, record, delivery, clientTimeoutMs } = exchange
     record.requestedModel = body.model
     const plan = planImages(exchange, catalogue)
@@ -158,4 +161,12 @@ export function createImages (options: ImagesOptions) {
       await Promise.allSettled([...works, generations.close()])
     }
   }
+}
+
+/** Runs the plugins before images are planned. Throws PluginError. */
+async function hookedImages (received: ImageExchange, hooks: RequestHooks): Promise<ImageExchange> {
+  const { body } = received
+  const call = await hooks.request({ kind: 'image', body })
+  if ('completion' in call || call.kind !== 'image' || call.body === body) return received
+  return { ...received, body: call.body, rawBody: JsonText.from(call.body) }
 }

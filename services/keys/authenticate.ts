@@ -76,6 +76,19 @@ export function createAuthenticator (
       return await find(key)
     },
 
+    /**
+     * The same for the user's key of an id, whose holder was identified otherwise; null if there is none.
+     * `isFresh` queries the database.
+     */
+    async authenticateId (id: string, isFresh = false): Promise<KeyRecord | null> {
+      const found = isFresh ? undefined : cache.peek(id, clock())
+      const loaded = found === undefined ? await (isFresh ? cache.reload(id) : cache.load(id)) : found
+      if (loaded === null) return null
+      const record = check(id, loaded, 'present')
+      if (record.role !== 'user') throw notUser(id)
+      return record
+    },
+
     /** The same for the digest of a key, as `readKey` returns it. */
     async authenticateDigest (credential: Credential): Promise<KeyRecord> {
       return await findBy(credential, '')

@@ -12,6 +12,8 @@ import type { KeyRole, KeySettings, ListedKey } from './types.ts'
 
 /** A key to be created. Absent settings are null: all models, no budget, never expires, no limits. */
 export interface KeyToCreate extends Partial<KeySettings> {
+  /** Random by default. */
+  id?: string
   /** The account that pays. An admin key pays for nothing; this is the account of its holder. */
   account: string
   role?: KeyRole
@@ -47,7 +49,7 @@ export function createKeys (store: Store, clock = store.clock) {
       const { account, role = 'user', actor = gatewayActor } = newKey
       const settings = { ...noSettings, ...settingsOf(newKey) }
       refuseWrongSettings(settings)
-      const { id, secret, key } = createToken()
+      const { id, secret, key } = createToken(newKey.id)
       const secretSha256 = hashSecret(secret).toString('hex')
       const row = { id, secretSha256, account, role, createdAt: clock(), ...settings }
       const insert = async (queries: Queries) => {

@@ -2,6 +2,7 @@ import type { Protocol } from '../../schemas/config/known-providers.ts'
 import { anthropicPricing, fieldPricing } from '../config/catalogue/priced-fields.ts'
 import type { ProviderConfig } from '../config/catalogue/types.ts'
 import type { Download } from '../media/media.ts'
+import { ownMember } from '../shared/json.ts'
 import type { Deadlines } from '../shared/timers.ts'
 import { createConnection } from './upstream/connection.ts'
 import type { Connection } from './upstream/response.ts'
@@ -32,8 +33,13 @@ import { createSeedreamImages } from './seedream.ts'
 import { vertexOpenParts, vertexParts } from './vertex/vertex.ts'
 import { createWanVideos } from './wan.ts'
 
+type Row = ProviderParts | ((config: ProviderConfig) => ProviderParts)
+
+/** The protocols of plugins, by name. */
+export type MoreProtocols = ReadonlyMap<string, Row>
+
 /** What creates the chat, image and video parts of a provider, by protocol. */
-const protocols: Readonly<Record<Protocol, ProviderParts | ((config: ProviderConfig) => ProviderParts)>> = {
+const protocols: Readonly<Record<Protocol, Row>> = {
   openai: config => config.dialect === 'vertex' && config.apiKey === null ? vertexOpenParts(config) : openaiParts(config),
   anthropic: { chat: createAnthropic },
   gemini: { chat: createGemini, images: createGeminiImages, videos: createGeminiVideos },
@@ -58,11 +64,13 @@ const protocols: Readonly<Record<Protocol, ProviderParts | ((config: ProviderCon
 
 /** Opens a provider. `download` fetches files that clients name by URL; null: clients must send the bytes. */
 export function createProvider (
-  config: ProviderConfig, deadlines: Deadlines, download: Download | null = null
+  config: ProviderConfig, deadlines: Deadlines, download: Download | null = null,
+  more: MoreProtocols = new Map()
 ): Provider {
   const { id, baseUrl, apiKey, headers, timeouts, maxConnections } = config
   const connections: Connection[] = []
-  const row = protocols[config.protocol]
+  const row = ownMember<Row>(protocols, config.protocol) ?? more.get(config.protocol)
+  if (row === undefined) throw new TypeError(`The provider ${id} has the unknown protocol ${config.protocol}.`)
   const { authorize, chat, images, videos, prices } = typeof row === 'function' ? row(config) : row
 
   /** Each part has connections of its own, so that a download never keeps a chat waiting. */
@@ -96,7 +104,7 @@ export function createProvider (
 }
 
 /** Protocols that serve Claude with the fields of its own API. */
-const messagesProtocols: ReadonlySet<Protocol> = new Set(['anthropic', 'vertex', 'bedrock'])
+const messagesProtocols: ReadonlySet<string> = new Set(['anthropic', 'vertex', 'bedrock'])
 
 function pricingOf (config: ProviderConfig): Pick<Provider, 'pricing'> {
   if (config.protocol === 'openai') return { pricing: fieldPricing(config) }
@@ -114,7 +122,8 @@ interface Connected { provider: Provider, origin: string | undefined, fingerprin
 
 /** The providers of the running configuration, none yet. `onError`: for connections that do not close. */
 export function createProviders (
-  deadlines: Deadlines, onError: (error: unknown) => void, download: Download | null = null
+  deadlines: Deadlines, onError: (error: unknown) => void, download: Download | null = null,
+  more?: MoreProtocols
 ) {
   let connected = new Map<string, Connected>()
   const closing = new Set<Promise<void>>()
@@ -136,7 +145,7 @@ export function createProviders (
         const before = connected.get(config.id)
         const provider = before?.fingerprint === fingerprint
           ? before.provider
-          : createProvider(config, deadlines, download)
+          : createProvider(config, deadlines, download, more)
         const origin = URL.parse(config.baseUrl)?.origin
         next.set(config.id, { provider, origin, fingerprint })
       }

@@ -1,4 +1,5 @@
 import type { Payer } from '../billing/payer.ts'
+import type { RequestHooks } from '../extensions/request-hooks.ts'
 import { GatewayError } from '../shared/errors.ts'
 import type { JsonText } from '../shared/json.ts'
 import type { RegionList } from '../shared/regions.ts'
@@ -25,4 +26,6 @@ export interface Exchange<Request> extends RequestOptions {
   extraHeaders: Readonly<Record<string, string>>
   /** Called with a response of chat once it was sent; null: nothing stores it. */
   listener: ResponseListener | null
+  /** The hooks of the operator's plugins; null or absent: there are none. */
+  hooks?: RequestHooks | null
 }

@@ -53,6 +53,8 @@ export interface RequestRecord {
   maxTokens: number | null
   images: number | null
   job: string | null
+  /** The plugins that took part: `name`, or `name;outcome`; null without plugins. */
+  plugins: readonly string[] | null
   /** When the first byte was sent, on the clock of `performance.now()`. */
   firstByteAtMs: number | null
   /** The charge in nano-USD; null until it is settled. */
@@ -103,6 +105,7 @@ export function createRequestRecord (keepsWords = true): RequestRecord {
     maxTokens: null,
     images: null,
     job: null,
+    plugins: null,
     firstByteAtMs: null,
     costNano: null,
     failure: null,

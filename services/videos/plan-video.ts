@@ -15,7 +15,10 @@ import type { JobCandidate } from './job.ts'
 import { readVideoOrder } from './read-request.ts'
 
 export interface VideoExchange
-  extends Pick<Exchange<ChatCompletionRequest>, 'body' | 'payer' | 'mayUse' | 'regions' | 'record' | 'delivery' | 'signal'>, RetryOptions {
+  extends Pick<
+    Exchange<ChatCompletionRequest>,
+    'body' | 'payer' | 'mayUse' | 'regions' | 'record' | 'delivery' | 'signal' | 'hooks'
+  >, RetryOptions {
   /** Where the client reaches the API, e.g. `https://gateway.example.com/v1`. */
   baseUrl: string
 }

@@ -1,4 +1,5 @@
 import type { VideoSettings } from '../config/catalogue/types.ts'
+import type { RequestHooks } from '../extensions/request-hooks.ts'
 import type { MediaStore } from '../media/media.ts'
 import type { Models } from '../models/models.ts'
 import type { Catalogue } from '../requests/candidates.ts'
@@ -59,8 +60,9 @@ export function createVideos (context: VideosContext) {
 
   /** Finds or begins the job of a request, whose client then counts as one that waits. */
   async function findJob (
-    exchange: VideoExchange, isBackground: boolean
+    received: VideoExchange, isBackground: boolean
   ): Promise<{ job: Job, clientId: string }> {
+    const exchange = received.hooks == null ? received : await hookedVideo(received, received.hooks)
     const plan = planVideo(context, exchange, isBackground)
     const clientId = clientPresence.acquire()
     try {
@@ -173,4 +175,10 @@ function releaseAtAbort (poll: LongPoll, signal: AbortSignal): void {
   const onAbort = (): void => { if (signal.reason instanceof GatewayError) poll.release() }
   if (signal.aborted) onAbort()
   else signal.addEventListener('abort', onAbort, { once: true })
+}
+
+/** Runs the plugins before a video is planned. Throws PluginError. */
+async function hookedVideo (received: VideoExchange, hooks: RequestHooks): Promise<VideoExchange> {
+  const call = await hooks.request({ kind: 'video', body: received.body })
+  return 'completion' in call || call.kind !== 'video' ? received : { ...received, body: call.body }
 }

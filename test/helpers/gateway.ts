@@ -8,6 +8,7 @@ import { breakerDefaults, requestsDefaults, blockDefaults } from '../../services
 import { build } from '../../fastify.config.ts'
 import type { GatewayConfig, ModelConfig, ProviderConfig } from '../../services/config/catalogue/types.ts'
 import { configFromEnvironment } from '../../services/config/environment/environment.ts'
+import type { TollgatePlugin } from '../../services/extensions/types.ts'
 import { readSettings } from '../../services/config/settings/settings.ts'
 import { modelFromCatalogue } from '../../services/config/catalogue/models.ts'
 import { bootstrap } from '../../services/keys/bootstrap.ts'
@@ -37,6 +38,7 @@ interface Teardown { teardown (work: () => unknown): void }
 interface GatewayOptions {
   config?: GatewayConfig
   env?: NodeJS.ProcessEnv
+  plugins?: readonly TollgatePlugin[]
   /** Registers additions to the gateway. */
   beforeReady?: (app: FastifyInstance) => PromiseLike<unknown>
 }
@@ -59,7 +61,8 @@ export async function buildGateway (t: Teardown, options: GatewayOptions = {}): 
   const app = await build({
     settings,
     config: options.config ?? configFromEnvironment(env),
-    logger: pino({ base: null }, log.stream)
+    logger: pino({ base: null }, log.stream),
+    plugins: options.plugins ?? []
   })
   t.teardown(() => app.close())
   await options.beforeReady?.(app)

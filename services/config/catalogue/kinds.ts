@@ -1,4 +1,5 @@
 import type { Protocol } from '../../../schemas/config/known-providers.ts'
+import { ownMember } from '../../shared/json.ts'
 import type { ModelConfig, ProviderConfig } from './types.ts'
 
 /** What a model does. An endpoint serves the first three. */
@@ -36,7 +37,8 @@ const withoutVideos: ReadonlySet<string> = new Set([
 export function kindsAt (
   { protocol, dialect }: Pick<ProviderConfig, 'protocol' | 'dialect'>
 ): readonly ServedKind[] {
-  if (protocol !== 'openai') return protocolKinds[protocol]
+  // A protocol of a plugin has chat.
+  if (protocol !== 'openai') return ownMember<readonly ServedKind[]>(protocolKinds, protocol) ?? ['chat']
   return withoutVideos.has(dialect) ? ['chat', 'image'] : ['chat', 'image', 'video']
 }
 

@@ -5,6 +5,7 @@ import type { PolicyConfig } from '../../../schemas/config/config.ts'
 import type { Known, Parsed } from '../../../schemas/config/fields.ts'
 import type { ImagePrice, SizeRange } from '../../../schemas/config/images.ts'
 import type { Capabilities, DeploymentPlacement, Domain, ModelEntry } from '../../../schemas/config/models.ts'
+import type { PluginConfig } from '../../../schemas/config/plugins.ts'
 import type { ProviderConfig, TimeoutsMs } from '../../../schemas/config/providers.ts'
 import type { BreakerConfig, RequestsConfig } from '../../../schemas/config/requests.ts'
 import type { UsageSettings } from '../../../schemas/config/usage.ts'
@@ -12,8 +13,8 @@ import type { Problem } from '../config-error.ts'
 import type { VideoAbilities, VideoSettings } from '../../../schemas/config/video.ts'
 
 export type {
-  BreakerConfig, Capabilities, Domain, ImagePrice, PolicyConfig, ProviderConfig, RequestsConfig, SizeRange,
-  TimeoutsMs, UsageSettings, VideoAbilities, VideoSettings
+  BreakerConfig, Capabilities, Domain, ImagePrice, PluginConfig, PolicyConfig, ProviderConfig, RequestsConfig,
+  SizeRange, TimeoutsMs, UsageSettings, VideoAbilities, VideoSettings
 }
 
 /** The configuration: the operator's file and the environment, checked and with defaults. */
@@ -22,6 +23,8 @@ export interface GatewayConfig {
   models: ModelConfig[]
   policies: PolicyConfig[]
   aliases: readonly AliasConfig[]
+  /** The plugins to load at the start; absent: none. */
+  plugins?: readonly PluginConfig[]
   requests: RequestsConfig
   breaker: BreakerConfig
   video: VideoSettings

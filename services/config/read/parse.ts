@@ -13,6 +13,7 @@ import { parseYaml } from '../yaml/document.ts'
 import { readAliases } from './aliases.ts'
 import type { RefusedLength } from './check-kind.ts'
 import { readModels } from './models.ts'
+import { readPlugins } from './plugins.ts'
 import { readPolicies } from './policies.ts'
 import { readProviders } from './providers.ts'
 import { toParsed } from './to-parsed.ts'
@@ -38,12 +39,14 @@ export function parseConfig (
   const targets = { providers, models, policies, discovering: discoveringIds }
   const aliases = readAliases(file.aliases, targets, document)
   const alerts = toParsed(AlertsBlock, file.alerts, { document, path: ['alerts'] })
+  const plugins = readPlugins(file.plugins, document)
   const problems = document.problems()
   if (problems.length > 0) throw new ConfigError(source, [...problems, ...found.problems])
   return {
     providers,
     models,
     policies,
+    plugins,
     aliases,
     requests: toParsed(RequestsEntry, file.requests),
     breaker: toParsed(BreakerEntry, file.breaker),

@@ -1,6 +1,6 @@
 import { ProviderEntry } from '../../../schemas/config/providers.ts'
 import type { ProviderConfig } from '../catalogue/types.ts'
-import { knownProviders, type Protocol } from '../../../schemas/config/known-providers.ts'
+import { knownProviders, protocolNames, type Protocol } from '../../../schemas/config/known-providers.ts'
 import { pricedFieldsOf } from '../catalogue/priced-fields.ts'
 import { readBaseUrl } from '../read-url.ts'
 import { sandboxProvider } from '../sandbox.ts'
@@ -39,6 +39,7 @@ function readSandbox ({ item, path }: ConfigEntry<ProviderEntry>, document: Yaml
 function readHosted (entry: ConfigEntry<ProviderEntry>, document: YamlDocument): ProviderConfig {
   const { item, path } = entry
   const protocol = protocolOf(item)
+  if (!isBuiltIn(protocol)) return readOwn(entry, protocol, document)
   const known = knownProviders.find((row) => row.id === item.id && row.protocol === protocol)
   const dialect = item.dialect ?? known?.dialect ?? 'compatible'
   if (item.video_ms !== undefined) document.report([...path, 'video_ms'], 'only has a meaning for the sandbox', 'key')
@@ -60,8 +61,28 @@ function readHosted (entry: ConfigEntry<ProviderEntry>, document: YamlDocument):
   return { ...toParsed(ProviderEntry, item), protocol, dialect, claims, ...azure, ...vertex }
 }
 
+/** A provider whose protocol a plugin brings, which gets the base URL alone. */
+function readOwn (
+  { item, path }: ConfigEntry<ProviderEntry>, protocol: string, document: YamlDocument
+): ProviderConfig {
+  if (!document.has(['plugins'])) {
+    document.report([...path, 'protocol'], `must be one of ${protocolNames.join(', ')}${suggest(protocol, protocolNames)}`)
+  }
+  for (const key of ['dialect', 'api_key', 'headers', 'responses', 'allow_fields', 'video_ms'] as const) {
+    const hint = key === 'api_key' || key === 'headers' ? '; use the options of the plugin' : ''
+    if (document.has([...path, key])) document.report([...path, key], `is not given to plugins${hint}`, 'key')
+  }
+  const baseUrl = readUrl(item.base_url ?? '') ?? ''
+  if (item.base_url !== undefined && baseUrl === '') document.report([...path, 'base_url'], notUrl)
+  return { ...toParsed(ProviderEntry, item), protocol, dialect: 'compatible', baseUrl, claims: item.claims ?? [] }
+}
+
+function isBuiltIn (protocol: string): protocol is Protocol {
+  return protocolNames.some(name => name === protocol)
+}
+
 /** A dialect without a protocol means the protocol that has dialects. */
-function protocolOf ({ id, protocol, dialect }: ProviderEntry): Protocol {
+function protocolOf ({ id, protocol, dialect }: ProviderEntry): string {
   const known = dialect === undefined ? knownProviders.find((row) => row.id === id) : undefined
   return protocol ?? known?.protocol ?? 'openai'
 }

@@ -5,6 +5,7 @@ import { CatalogueBlock } from '../../../schemas/config/catalogue.ts'
 import { ConsoleBlock } from '../../../schemas/config/console.ts'
 import { GatewayFile, PolicyEntry } from '../../../schemas/config/config.ts'
 import { ModelEntry } from '../../../schemas/config/models.ts'
+import { PluginEntry, type PluginList } from '../../../schemas/config/plugins.ts'
 import { ProviderEntry } from '../../../schemas/config/providers.ts'
 import { BreakerEntry, RequestsEntry } from '../../../schemas/config/requests.ts'
 import { UsageBlock } from '../../../schemas/config/usage.ts'
@@ -28,6 +29,7 @@ export interface CheckedFile {
   providers: Entries<ProviderEntry>
   models: Entries<ModelEntry>
   policies: Entries<PolicyEntry>
+  plugins: PluginList
   aliases: Record<string, string>
   requests: Static<typeof RequestsEntry>
   breaker: Static<typeof BreakerEntry>
@@ -48,6 +50,7 @@ const maxRepairs = 8
  */
 export function checkStructure (document: YamlDocument): CheckedFile {
   const file = readFile(document)
+  explainPlugins(file, document)
   for (const error of Value.Errors(GatewayFile, file)) {
     const { path, message, at } = explainError(error, toPath(error.path, file), document)
     document.report(path, message, at)
@@ -57,6 +60,7 @@ export function checkStructure (document: YamlDocument): CheckedFile {
     providers: entries('providers', ProviderEntry, file, document),
     models: entries('models', ModelEntry, file, document),
     policies: entries('policies', PolicyEntry, file, document),
+    plugins: list('plugins', GatewayFile.properties.plugins, file),
     aliases: section('aliases', GatewayFile.properties.aliases, file),
     requests: section('requests', RequestsEntry, file),
     breaker: section('breaker', BreakerEntry, file),
@@ -66,6 +70,18 @@ export function checkStructure (document: YamlDocument): CheckedFile {
     console: section('console', ConsoleBlock, file),
     catalogue: section('catalogue', CatalogueBlock, file),
     unpriced: property(file, 'unpriced') === 'family' ? 'family' : 'refuse'
+  }
+}
+
+/** A plugin is a text or a map: of a map, what is wrong is said first, and then not that it is no text. */
+function explainPlugins (file: unknown, document: YamlDocument): void {
+  const plugins: unknown = property(file, 'plugins')
+  for (const [index, item] of Array.isArray(plugins) ? plugins.entries() : []) {
+    if (!isObject(item)) continue
+    for (const error of Value.Errors(PluginEntry, item)) {
+      const { path, message, at } = explainError(error, ['plugins', index, ...toPath(error.path, item)], document)
+      document.report(path, message, at)
+    }
   }
 }
 
@@ -113,6 +129,12 @@ function section<Schema extends TSchema> (name: string, schema: Schema, file: un
   const empty = {}
   if (repair(schema, empty)) return empty
   throw new TypeError(`The defaults of ${name} do not match its schema`)
+}
+
+/** A list that matches its schema; an empty one otherwise, as the problem is reported. */
+function list<Schema extends TSchema> (name: string, schema: Schema, file: unknown): Static<Schema> | [] {
+  const items = property(file, name)
+  return Value.Check(schema, items) ? items : []
 }
 
 /** Removes values that do not match the schema; returns whether a valid entry is left. */

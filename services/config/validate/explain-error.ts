@@ -58,5 +58,6 @@ function explainUnion ({ anyOf, description }: TSchema, written: string): string
   const branches: TSchema[] = anyOf
   const words = branches.filter((branch) => typeof branch.const === 'string').map((branch) => String(branch.const))
   if (words.length > 0) return `must be one of ${words.join(', ')}${suggest(written, words)}`
+  if (!branches.some(({ type }) => type === 'number')) return `must be ${branches.map(({ type }) => types[type]).join(' or ')}`
   return `must be a plain decimal number such as 0.15 or 1,250.00, at least 0. ${description ?? ''}`.trimEnd()
 }

@@ -50,6 +50,11 @@ export function parseYaml (text: string, env: NodeJS.ProcessEnv, source = 'gatew
       if (typeof node.value === 'number') return node.source
       return typeof node.value === 'string' ? node.value : undefined
     },
+    /** Where the value at a path begins; line and column count from 1. */
+    place (path: Path): { line: number, column: number } {
+      const { line, col } = lines.linePos(rangeAt(document, path, 'value')[0])
+      return { line: Math.max(1, line), column: Math.max(1, col) }
+    },
     /** Converts a substituted text at a path to `type`; returns whether that was possible. */
     convert (path: Path, type: 'number' | 'boolean'): boolean {
       const node = locate(document, path)

@@ -66,7 +66,7 @@ export async function collectStream (text: string, form: StreamForm): Promise<Js
 }
 
 /** Puts chunks together. */
-class ResponseOfChunks {
+export class ResponseOfChunks {
   readonly #isLegacy: boolean
   readonly #members: JsonObject
   readonly #choices = new Map<unknown, JsonObject>()
@@ -82,10 +82,11 @@ class ResponseOfChunks {
 
   /** Takes events that the editor has made. */
   take (events: readonly Buffer[]): void {
-    for (const { data } of events.flatMap(eventsIn)) if (data !== '[DONE]') this.#takeChunk(JSON.parse(data))
+    for (const { data } of events.flatMap(eventsIn)) if (data !== '[DONE]') this.takeChunk(JSON.parse(data))
   }
 
-  #takeChunk ({ choices, object: _, ...members }: JsonObject): void {
+  /** Takes one chunk, whose objects it may change later. */
+  takeChunk ({ choices, object: _, ...members }: JsonObject): void {
     for (const [name, value] of entriesOf(members)) if (value !== null) this.#members[name] = value
     for (const choice of Array.isArray(choices) ? choices.filter(isObject) : []) {
       const { delta, ...others } = choice

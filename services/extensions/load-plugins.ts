@@ -1,0 +1,76 @@
+import { createRequire } from 'node:module'
+import { dirname, isAbsolute, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { protocolNames } from '../../schemas/config/known-providers.ts'
+import type { GatewayConfig, PluginConfig } from '../config/catalogue/types.ts'
+import { ConfigError, type Problem } from '../config/config-error.ts'
+import { checkPlugin } from './check-plugin.ts'
+import type { TollgatePlugin } from './types.ts'
+
+/** The shipped plugins; each is loaded on first use. */
+const shipped: Readonly<Record<string, () => Promise<object>>> = {}
+
+/**
+ * Loads plugins in their order; their paths are relative to the file `source`. Rejects with
+ * ConfigError, which names every plugin that cannot be loaded with its line.
+ */
+export async function loadPlugins (
+  plugins: readonly PluginConfig[], source: string
+): Promise<TollgatePlugin[]> {
+  const loaded: TollgatePlugin[] = []
+  const problems: Problem[] = []
+  for (const [index, entry] of plugins.entries()) {
+    try {
+      const plugin = await load(entry, source)
+      if (loaded.some(({ name }) => name === plugin.name)) throw new TypeError(`has the name ${plugin.name}, as an earlier plugin`)
+      loaded.push(plugin)
+    } catch (error) {
+      const { line, column } = entry
+      const message = error instanceof Error ? error.message : String(error)
+      problems.push({ path: `plugins[${index}]`, line, column, message: `${entry.use} ${message}` })
+    }
+  }
+  if (problems.length > 0) throw new ConfigError(source, problems)
+  return loaded
+}
+
+async function load (
+  { use, options, onError, timeoutMs }: PluginConfig, source: string
+): Promise<TollgatePlugin> {
+  const module = await importPlugin(use, source)
+  const exported: unknown = Reflect.get(module, 'default')
+  const plugin: unknown = typeof exported === 'function' ? await exported(options) : exported
+  if (typeof exported !== 'function' && Object.keys(options).length > 0) throw new TypeError('takes no options')
+  checkPlugin(plugin)
+  return { ...plugin, ...onError !== null && { onError }, ...timeoutMs !== null && { timeoutMs } }
+}
+
+async function importPlugin (use: string, source: string): Promise<object> {
+  const own = Object.hasOwn(shipped, use) ? shipped[use] : undefined
+  if (own !== undefined) return await own()
+  try {
+    return await import(pathToFileURL(fileOf(use, source)).href)
+  } catch (error) {
+    throw new Error(`cannot be loaded: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+  }
+}
+
+/** A path by its dot or slash, else a package that the folder of the file finds. */
+function fileOf (use: string, source: string): string {
+  if (/^\.{1,2}[/\\]/.test(use)) return resolve(dirname(source), use)
+  return isAbsolute(use) ? use : createRequire(resolve(source)).resolve(use)
+}
+
+/** Throws ConfigError for a provider whose protocol is neither built in nor one of these plugins. */
+export function checkProtocols<Config extends Pick<GatewayConfig, 'providers'>> (
+  config: Config, plugins: readonly TollgatePlugin[], source: string
+): Config {
+  const brought = plugins.flatMap(({ providers }) => Object.keys(providers ?? {}))
+  const protocols = new Set<string>([...protocolNames, ...brought])
+  const wrong = config.providers.filter(({ protocol }) => !protocols.has(protocol))
+  if (wrong.length === 0) return config
+  throw new ConfigError(source, wrong.map(({ id, protocol }) => {
+    const message = `the provider ${id} has the protocol ${protocol}, which no plugin brings`
+    return { path: 'providers', line: null, column: null, message }
+  }))
+}
