@@ -21,7 +21,7 @@ const programs = {
 /** Packages that are loaded on first use stay outside. */
 const onFirstUse = [
   /^@aws-sdk\//, '@smithy/signature-v4', /^@opentelemetry\/(?!api$)/, '@scalar/fastify-api-reference',
-  /^gpt-tokenizer\//, 'openid-client', 'pg', 'sharp', '@fastify/ajv-compiler',
+  /^gpt-tokenizer\//, 'openid-client', 'jose', 'pg', 'sharp', '@fastify/ajv-compiler',
   '@fastify/fast-json-stringify-compiler', 'fast-json-stringify'
 ]
 

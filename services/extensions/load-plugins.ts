@@ -8,7 +8,12 @@ import { checkPlugin } from './check-plugin.ts'
 import type { TollgatePlugin } from './types.ts'
 
 /** The shipped plugins; each is loaded on first use. */
-const shipped: Readonly<Record<string, () => Promise<object>>> = {}
+const shipped: Readonly<Record<string, () => Promise<object>>> = {
+  'tollgate/guardrail': () => import('./shipped/guardrail.ts'),
+  'tollgate/jwt': () => import('./shipped/jwt.ts'),
+  'tollgate/prompt-log': () => import('./shipped/prompt-log.ts'),
+  'tollgate/redact': () => import('./shipped/redact.ts')
+}
 
 /**
  * Loads plugins in their order; their paths are relative to the file `source`. Rejects with

@@ -72,9 +72,9 @@ function readOwn (
     const hint = key === 'api_key' || key === 'headers' ? '; use the options of the plugin' : ''
     if (document.has([...path, key])) document.report([...path, key], `is not given to plugins${hint}`, 'key')
   }
-  const baseUrl = readUrl(item.base_url ?? '') ?? ''
-  if (item.base_url !== undefined && baseUrl === '') document.report([...path, 'base_url'], notUrl)
-  return { ...toParsed(ProviderEntry, item), protocol, dialect: 'compatible', baseUrl, claims: item.claims ?? [] }
+  const { url, problem } = item.base_url === undefined ? { url: '', problem: null } : readBaseUrl(item.base_url)
+  if (problem !== null) document.report([...path, 'base_url'], problem)
+  return { ...toParsed(ProviderEntry, item), protocol, dialect: 'compatible', baseUrl: url ?? '', claims: item.claims ?? [] }
 }
 
 function isBuiltIn (protocol: string): protocol is Protocol {
