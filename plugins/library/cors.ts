@@ -9,8 +9,8 @@ interface CorsOptions {
 /** The response headers that a page may read. */
 const exposedHeaders = [
   'x-request-id', 'request-id', 'retry-after', 'retry-after-ms', 'x-should-retry', 'x-tollgate-model',
-  'x-tollgate-provider', 'x-tollgate-upstream-model', 'x-tollgate-attempts', 'x-tollgate-route', 'x-tollgate-cost',
-  'x-tollgate-cache', 'x-tollgate-job-id', 'x-tollgate-max-tokens', 'x-tollgate-dropped-params',
+  'x-tollgate-provider', 'x-tollgate-upstream-model', 'x-tollgate-attempts', 'x-tollgate-plugins', 'x-tollgate-route',
+  'x-tollgate-cost', 'x-tollgate-cache', 'x-tollgate-job-id', 'x-tollgate-max-tokens', 'x-tollgate-dropped-params',
   'x-ratelimit-limit-requests', 'x-ratelimit-limit-tokens', 'x-ratelimit-remaining-requests', 'x-ratelimit-remaining-tokens',
   'x-ratelimit-reset-requests', 'x-ratelimit-reset-tokens'
 ]

@@ -31,6 +31,8 @@ async function build (t: Test, options: Options = {}) {
   const app = Fastify({ logger: { level: 'warn', stream } })
   t.teardown(() => app.close())
   await registerAll(app, [
+    withOptions(gateway.accounts, {}),
+    withOptions(gateway.extensions, { plugins: [] }),
     withOptions(library.auth, {}),
     withOptions(library.cors, { origins: [] }),
     withOptions(gateway.errors, {}),

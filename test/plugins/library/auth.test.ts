@@ -3,7 +3,9 @@ import t from 'tap'
 import type { Test } from 'tap'
 import { Client } from 'undici'
 import auth from '../../../plugins/library/auth.ts'
+import accounts from '../../../plugins/gateway/accounts.ts'
 import errors from '../../../plugins/gateway/errors.ts'
+import extensions from '../../../plugins/gateway/extensions.ts'
 import trace from '../../../plugins/gateway/request-record.ts'
 import sessions from '../../../plugins/gateway/sessions.ts'
 import store from '../../../plugins/gateway/store.ts'
@@ -16,6 +18,8 @@ async function build (t: Test) {
   await app.register(trace)
   await app.register(errors)
   await app.register(store, { url: 'sqlite::memory:' })
+  await app.register(accounts)
+  await app.register(extensions, { plugins: [] })
   await app.register(sessions, { publicBaseUrl: null })
   await app.register(auth)
   app.get('/open', () => 'open')
