@@ -79,7 +79,11 @@ const requestFields = {
   cost_nano: Nano,
   first_byte_ms: Nullable(Type.Integer({ examples: [214], description: 'Time to the first byte of the response.' })),
   total_ms: Type.Integer(),
-  job: Nullable(Type.String({ description: 'The video job.' }))
+  job: Nullable(Type.String({ description: 'The video job.' })),
+  plugins: Nullable(Type.String({
+    examples: ['tollgate/redact, guard;rejected'],
+    description: 'The plugins that took part, each with its outcome if it ended or missed the request; null without plugins.'
+  }))
 }
 
 /** One request of the log. */

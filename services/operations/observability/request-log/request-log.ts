@@ -143,6 +143,8 @@ export type LoggedRequest = {
   job: string | null
   /** `LoggedCall[]` as JSON; null without a call. */
   calls: string | null
+  /** The value of `x-tollgate-plugins`; null without plugins. */
+  plugins: string | null
 }
 
 /** One call of a provider; times in ms from the start of the request, and of the call. */
@@ -184,7 +186,8 @@ export function toLoggedRequest (finished: RequestSummary, at: number, weight: n
     code: record.code,
     words: record.words,
     job: record.job,
-    calls: callsIn(record, startedMs)
+    calls: callsIn(record, startedMs),
+    plugins: record.plugins?.join(', ') ?? null
   }
 }
 
@@ -228,7 +231,8 @@ const columns = {
   code: 'text',
   words: 'text',
   job: 'text',
-  calls: 'text'
+  calls: 'text',
+  plugins: 'text'
 } as const
 const names = Object.keys(columns) as (keyof typeof columns)[]
 
