@@ -35,6 +35,7 @@ export default fp<{ plugins: readonly TollgatePlugin[] }>(async (app, { plugins 
   }
   const { begin, logIn, close, ...shared } = createExtensions(plugins, app.log)
   const hooksOf = new WeakMap<RequestRecord, RequestHooks>()
+  const settling = new Set<Promise<void>>()
 
   app.decorate('extensions', {
     ...shared,
@@ -57,10 +58,16 @@ export default fp<{ plugins: readonly TollgatePlugin[] }>(async (app, { plugins 
     },
     requestEnded (summary) {
       // The job of a video ends later.
-      if (summary.record.job === null) hooksOf.get(summary.record)?.settled(settledRecord(summary))
+      const hooks = summary.record.job === null ? hooksOf.get(summary.record) : undefined
+      if (hooks === undefined) return
+      const settled = hooks.settled(settledRecord(summary)).finally(() => settling.delete(settled))
+      settling.add(settled)
     }
   })
-  app.addHook('onClose', close)
+  app.addHook('onClose', async () => {
+    await Promise.all(settling)
+    await close()
+  })
 }, { name: 'extensions', dependencies: ['request-record'] })
 
 /** The notes about plugins, kept in the record and sent with the response unless it has begun. */

@@ -3,7 +3,7 @@ import { runUnattributed } from './attribution.ts'
 import { checkedCall, checkedCompletion, copyOf } from './checks.ts'
 import { createHookRunner, type PluginResponse, type HookedRequest, type HookRunner, type RunningPlugin } from './hook-runner.ts'
 import { PluginError } from './plugin-error.ts'
-import { StreamStages } from './stream-stages.ts'
+import { asChunksThrough, StreamStages } from './stream-stages.ts'
 import type {
   AttemptCall, AttemptOutcome, ChatCompletion, PluginCall, SettledRecord, TollgatePlugin
 } from './types.ts'
@@ -101,8 +101,9 @@ async function respond (
   runner: HookRunner, running: RunningPlugin, given: ChatCompletion
 ): Promise<ChatCompletion> {
   const { plugin, context } = running
-  if (plugin.response === undefined) return given
+  if ((plugin.chunk ?? plugin.response) === undefined) return given
   runner.enter(running)
+  if (plugin.response === undefined) return await asChunksThrough(runner, running, given)
   const result = await runner.run(running, 'response',
     () => plugin.response?.(copyOf(given), context),
     returned => checkedCompletion(given, returned, runner.problemIn))

@@ -68,6 +68,26 @@ function chunkStage (runner: HookRunner, running: RunningPlugin): Stage {
   }
 }
 
+/** Passes a whole response through a plugin that reads chunks alone. Throws PluginError. */
+export async function asChunksThrough (
+  runner: HookRunner, running: RunningPlugin, { usage, ...given }: ChatCompletion
+): Promise<ChatCompletion> {
+  const stage = chunkStage(runner, running)
+  const whole = new ResponseOfChunks(false)
+  for await (const chunk of asChunks<Chunk>(given)) {
+    for (const passed of await stage.take(chunk)) whole.takeChunk(copyOf(passed))
+  }
+  const { choices } = wholeCompletion(whole.whole)
+  const completion = { ...given, choices: given.choices.map(({ index }) => choiceOf(choices, index)) }
+  return usage === undefined ? completion : { ...completion, usage }
+}
+
+/** The choice that is left, or an empty one if it was held back. */
+function choiceOf (choices: ChatCompletion['choices'], index: number): ChatCompletion['choices'][number] {
+  return choices.find(choice => choice.index === index) ??
+    { index, message: { role: 'assistant', content: null, refusal: null }, finish_reason: 'stop', logprobs: null }
+}
+
 /** Holds a stream back for a plugin that reads whole responses alone. */
 function holdingStage (runner: HookRunner, running: RunningPlugin, respond: Respond): Stage {
   const whole = new ResponseOfChunks(false)

@@ -2,7 +2,9 @@ import type {
   ChatCompletion, ChatCompletionChunk, ChatCompletionRequest
 } from '../../schemas/openai/chat-completions.ts'
 import type { ImageGenerationRequest } from '../../schemas/openai/images-generations.ts'
+import type { ProviderDefinition, ProviderUsage } from './provider-types.ts'
 
+export * from './provider-types.ts'
 export type { ChatCompletion, ChatCompletionChunk, ChatCompletionRequest, ImageGenerationRequest }
 
 type Awaitable<Value> = Value | Promise<Value>
@@ -29,7 +31,10 @@ export interface TollgatePlugin {
   attempt? (
     call: AttemptCall, next: () => Promise<AttemptOutcome>, context: PluginContext
   ): Awaitable<unknown>
-  /** One chunk of a streamed chat: returns what is sent instead; null or an empty list holds it back. */
+  /**
+   * One chunk of a chat: returns what is sent instead; null or an empty list holds it back. Without
+   * `response`, a whole response comes here too, as chunks.
+   */
   chunk? (piece: ChatCompletionChunk, context: PluginContext): Awaitable<Pieces>
   /**
    * A whole response of chat, before it is charged and sent. Without `chunk`, a stream is held back and
@@ -137,72 +142,9 @@ export interface SettledRecord {
   readonly plugins: readonly string[]
 }
 
-/** Tokens; `prompt` includes cached ones, `completion` reasoning. */
-export interface ProviderUsage {
-  prompt: number
-  completion: number
-  cachedRead?: number
-  cacheWrite?: number
-  reasoning?: number
-}
-
-/** A protocol that a plugin brings. */
-export interface ProviderDefinition {
-  /**
-   * Generates one response piece by piece, streamed or not. May throw a ProviderError. The usage is charged
-   * exactly; without one it is estimated from the text.
-   */
-  chat (call: OwnProviderCall): AsyncIterable<ProviderPiece>
-  /** Names of its models, for the list of models. */
-  models? (signal: AbortSignal): Awaitable<readonly string[]>
-  /** Whether it stops generating, and charging, when `signal` aborts: true by default. */
-  stopsOnDisconnect?: boolean
-}
-
-export interface OwnProviderCall {
-  readonly body: ChatCompletionRequest
-  /** The model's name at the provider. */
-  readonly model: string
-  /** `base_url` of the provider in gateway.yaml; empty if it has none. */
-  readonly baseUrl: string
-  readonly requestId: string
-  /** The most tokens of the response; null without a limit. */
-  readonly maxTokens: number | null
-  /** Aborts when the client disconnects or the gateway gives up. */
-  readonly signal: AbortSignal
-}
-
-/** A part of a response. Arguments of a tool call may come in several pieces with its `index`. */
-export type ProviderPiece =
-  | { type: 'text', text: string }
-  | { type: 'reasoning', text: string }
-  | { type: 'tool_call', index?: number, id?: string, name?: string, arguments: string }
-  | { type: 'finish', reason: 'stop' | 'length' | 'tool_calls' | 'content_filter' }
-  | ({ type: 'usage' } & ProviderUsage)
-
-/** A failed call of a provider: its HTTP status decides whether it is retried, and what the client gets. */
-export class ProviderError extends Error {
-  readonly status: number
-  readonly code: string | null
-  readonly retryAfterMs: number | undefined
-
-  constructor (status: number, message: string, more: { code?: string, retryAfterMs?: number } = {}) {
-    super(message)
-    this.name = 'ProviderError'
-    this.status = status
-    this.code = more.code ?? null
-    this.retryAfterMs = more.retryAfterMs
-  }
-}
-
 /** Types a plugin, or a function that creates one from its `options` in gateway.yaml. */
 export function definePlugin<
   Plugin extends TollgatePlugin | ((options: never) => Awaitable<TollgatePlugin>)
 > (plugin: Plugin): Plugin {
   return plugin
-}
-
-/** Types a protocol. */
-export function defineProvider (provider: ProviderDefinition): ProviderDefinition {
-  return provider
 }

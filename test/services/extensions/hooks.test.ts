@@ -88,6 +88,22 @@ for (const [name, { path, body, textOf }] of Object.entries(apis)) {
   }
 }
 
+t.test('a plugin that reads chunks alone gets whole responses too', async t => {
+  for (const { path, body, textOf } of Object.values(apis)) {
+    const shop = await openPluginShop(t, [{
+      name: 'chunks',
+      chunk: piece => JSON.parse(JSON.stringify(piece).replace('safe', 'SAFE'))
+    }, { name: 'none', chunk: () => {} }])
+    const response = await shop.post(path, body)
+    t.equal(textOf(response.json()), 'Your card is SAFE.', path)
+    t.equal(response.headers['x-tollgate-plugins'], 'chunks, none')
+    t.same(await shop.books(), { spentNano: chargeNano, heldNano: 0 })
+  }
+  const holding = await openPluginShop(t, [{ name: 'hold', chunk: () => null }])
+  const response = await holding.post(apis.chat.path, apis.chat.body)
+  t.match(response.json(), { choices: [{ message: { content: null } }], usage: { prompt_tokens: 300 } })
+})
+
 t.test('plugins run in the listed order, each with what the one before has returned', async t => {
   const add = (name: string): TollgatePlugin => ({ name, request: call => withText(call, text => `${text} ${name}`) })
   const shop = await openPluginShop(t, [add('first'), add('second')])
@@ -102,7 +118,7 @@ t.test('images and videos have the hooks request and settled', async t => {
     name: 'pictures',
     request (call) {
       if (call.kind === 'image') return { kind: 'image', body: { ...call.body, prompt: 'a cat', size: '64x64' } }
-      return withText(call, () => 'a dog')
+      return JSON.parse(JSON.stringify(call).replace('a person', 'a dog'))
     },
     settled: record => { settled.push(record) }
   }])
@@ -112,6 +128,7 @@ t.test('images and videos have the hooks request and settled', async t => {
   const video = await shop.post('/videos', { model: 'sandbox-video', prompt: 'a person' })
   t.equal(video.status, 200, video.text)
   t.equal(video.headers['x-tollgate-plugins'], 'pictures')
+  t.equal(video.json().prompt, 'a dog')
   const long = await shop.post('/chat/completions', { model: 'sandbox-video', messages: [{ role: 'user', content: 'a bird' }] })
   t.equal(long.status, 200, long.text)
   t.equal(long.headers['x-tollgate-plugins'], 'pictures')
