@@ -1,7 +1,8 @@
+import type { Server } from 'node:http'
 import { createRequire } from 'node:module'
 import type { BuildCompilerFromPool } from '@fastify/ajv-compiler'
 import type { SerializerFactory } from '@fastify/fast-json-stringify-compiler'
-import Fastify, { LogController, type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import Fastify, { LogController, type FastifyBaseLogger, type FastifyHttpOptions, type FastifyInstance } from 'fastify'
 import packageFile from './package.json' with { type: 'json' }
 import * as gateway from './plugins/gateway/index.ts'
 import * as library from './plugins/library/index.ts'
@@ -58,43 +59,19 @@ export const compilers: Compilers = {
   )
 }
 
-/** Assembles the gateway, ready for `inject` or `listen`. The caller closes it. */
+/** A Fastify server with the gateway, ready for `inject` or `listen`. The caller closes it. */
 export async function build (options: BuildOptions): Promise<FastifyInstance> {
   const { settings, logger } = options
   const serializers = { err: errorSerializer(settings.providerWords) }
   const app = Fastify({
+    ...serverOptions,
     ...(logger === undefined ? { logger: false } : { loggerInstance: logger.child({}, { serializers }) }),
-    logController: new LogController({ disableRequestLogging: true }),
-    ajv: { customOptions: ajvOptions },
-    schemaController: {
-      compilersFactory: options.compilers ?? compilers
-    },
-    routerOptions: { maxParamLength: 1024 },
-    genReqId: gateway.requestIdOf,
-    rewriteUrl: ({ url = '/' }) => withoutAzureForm(url),
-    trustProxy: settings.trustedProxies.length === 0 ? false : settings.trustedProxies,
-    // Longer than the idle time of the usual load balancers, which must be the ones to close.
-    keepAliveTimeout: 72_000,
-    // Bounds the time a client may take to send its request, not the time of a response.
-    requestTimeout: 300_000,
-    http: {
-      maxHeaderSize: 16 * 1024,
-      // The time for the headers alone, which are held in memory before a key is known.
-      headersTimeout: 20_000,
-      connectionsCheckingInterval: 5_000,
-      // Refused with the error shape of OpenAI's API.
-      requireHostHeader: false
-    },
-    return503OnClosing: false,
-    // The store may wait half a minute for its database, and a migration may take longer.
-    pluginTimeout: 0,
-    frameworkErrors: gateway.frameworkErrors,
-    clientErrorHandler
+    trustProxy: settings.trustedProxies.length === 0 ? false : settings.trustedProxies
   })
   app.server.maxConnections = settings.maxConnections
   try {
-    await registerAll(app, pluginsOf(app, options))
-    await app.register(routes, { publicBaseUrl: settings.publicBaseUrl })
+    await registerGateway(app, options)
+    await registerAll(app, serverPlugins(settings))
     // Its hook waits for open connections, so that of every other plugin comes first.
     await app.register(gateway.stopListening)
     return app
@@ -105,13 +82,61 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
   }
 }
 
+/** The options of a server that serves only the gateway. */
+const serverOptions = {
+  logController: new LogController({ disableRequestLogging: true }),
+  // Fastify would load its own at once.
+  schemaController: { compilersFactory: compilers },
+  routerOptions: { maxParamLength: 1024 },
+  // Longer than the idle time of the usual load balancers, which must be the ones to close.
+  keepAliveTimeout: 72_000,
+  // Bounds the time a client may take to send its request, not the time of a response.
+  requestTimeout: 300_000,
+  http: {
+    maxHeaderSize: 16 * 1024,
+    // The time for the headers alone, which are held in memory before a key is known.
+    headersTimeout: 20_000,
+    connectionsCheckingInterval: 5_000,
+    // Refused with the error shape of OpenAI's API.
+    requireHostHeader: false
+  },
+  return503OnClosing: false,
+  // The store may wait half a minute for its database, and a migration may take longer.
+  pluginTimeout: 0,
+  frameworkErrors: gateway.frameworkErrors,
+  rewriteUrl: ({ url = '/' }) => withoutAzureForm(url),
+  clientErrorHandler
+} satisfies FastifyHttpOptions<Server>
+
+/** Adds the gateway to a server or to a scope of one: all that it needs there, and its routes. */
+export async function registerGateway (app: FastifyInstance, options: BuildOptions): Promise<void> {
+  const { buildValidator, buildSerializer } = options.compilers ?? compilers
+  app.setGenReqId(gateway.requestIdOf)
+  app.setValidatorCompiler(buildValidator({}, { customOptions: ajvOptions }))
+  const compileSerializer = buildSerializer({}, {})
+  app.setSerializerCompiler(({ httpStatus = '', ...route }) => compileSerializer({ ...route, httpStatus }))
+  await registerAll(app, pluginsOf(app, options))
+  await app.register(routes, { publicBaseUrl: options.settings.publicBaseUrl })
+}
+
+/** The plugins that change a server as a whole. */
+function serverPlugins (
+  { alternative, drainDelayMs, drainMs, maxConnections, metricsAddress }: Settings
+): Registration[] {
+  return [
+    withOptions(gateway.expectations, {}),
+    withOptions(gateway.leaving, { delayMs: drainDelayMs, limitMs: drainMs }),
+    ...metricsAddress === null ? [] : [withOptions(gateway.metricsPort, metricsAddress)],
+    ...alternative === null ? [] : [withOptions(gateway.secondAddress, { ...alternative, maxConnections })]
+  ]
+}
+
 /** The plugins of a gateway with their options, in any order: each names those it depends on. */
 function pluginsOf (
   app: FastifyInstance,
   { settings, config, reload = () => config, siblings, plugins = [], videoTiming = {} }: BuildOptions
 ): Registration[] {
-  const { adminKey, alternative, maxConnections, metricsAddress, publicBaseUrl } = settings
-  const { traces, trustedOrigins } = settings
+  const { adminKey, publicBaseUrl, traces, trustedOrigins } = settings
   const { version } = packageFile
   return [
     withOptions(gateway.accessLog, {}),
@@ -128,7 +153,7 @@ function pluginsOf (
     withOptions(gateway.errors, {}),
     withOptions(gateway.extensions, { plugins }),
     withOptions(library.formBody, {}),
-    withOptions(gateway.gracefulClose, { delayMs: settings.drainDelayMs, limitMs: settings.drainMs }),
+    withOptions(gateway.gracefulClose, { limitMs: settings.drainMs }),
     withOptions(gateway.health, { storeGraceMs: settings.storeGraceMs }),
     withOptions(gateway.httpRules, {}),
     withOptions(gateway.images, {}),
@@ -138,7 +163,6 @@ function pluginsOf (
     withOptions(gateway.limits, { billingPerMinute: settings.billingPerMinute }),
     withOptions(gateway.media, settings.media),
     withOptions(library.metrics, { ...settings.metricsLabels, nodeMetrics: siblings?.metrics }),
-    ...metricsAddress === null ? [] : [withOptions(gateway.metricsPort, metricsAddress)],
     withOptions(gateway.models, { config }),
     withOptions(gateway.modelLists, {}),
     withOptions(library.openapi, { version }),
@@ -151,7 +175,6 @@ function pluginsOf (
     withOptions(gateway.responses, settings.responses),
     withOptions(gateway.routeTable, {}),
     withOptions(gateway.routing, {}),
-    ...alternative === null ? [] : [withOptions(gateway.secondAddress, { ...alternative, maxConnections })],
     withOptions(gateway.secrets, settings.secretKeys),
     withOptions(gateway.sessions, { publicBaseUrl }),
     withOptions(gateway.settled, {}),

@@ -22,7 +22,7 @@ export default async function docs (app: FastifyInstance): Promise<void> {
   app.get('/openapi.json', { config }, async (_request, reply) => {
     return reply.header('access-control-allow-origin', '*').send(app.swagger())
   })
-  app.get('/docs', { config }, async (_request, reply) => reply.headers(safety).redirect('/docs/', 301))
+  app.get('/docs', { config }, async (_request, reply) => reply.headers(safety).redirect(`${app.prefix}/docs/`, 301))
   app.get('/docs/', { config }, async (_request, reply) => {
     const { html } = await app.reference()
     return reply.headers(safety).type('text/html; charset=utf-8').send(html)

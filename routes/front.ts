@@ -23,7 +23,8 @@ const front: FastifyPluginAsyncTypebox = async app => {
     const baseUrl = request.baseUrl()
     reply.headers({ vary: 'accept', 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' })
     if (/\btext\/html\b/.test(request.headers.accept ?? '')) {
-      return reply.header('content-security-policy', policy).type('text/html; charset=utf-8').send(frontPage(baseUrl, { version, hasConsole: app.models.config().console.enabled }))
+      const hasConsole = app.prefix === '' && app.models.config().console.enabled
+      return reply.header('content-security-policy', policy).type('text/html; charset=utf-8').send(frontPage(baseUrl, { version, hasConsole }))
     }
     const root = baseUrl.replace(/\/v1$/, '')
     return { name: 'Tollgate' as const, version, base_url: baseUrl, documentation: `${root}/docs/`, openapi: `${root}/openapi.json` }

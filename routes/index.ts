@@ -19,7 +19,8 @@ export default async function routes (
   await app.register(v1, { prefix: '/v1' })
   await app.register(media, { prefix: '/v1' })
   await app.register(admin, { prefix: '/admin' })
-  await app.register(consoleRoutes, { prefix: '/console', publicBaseUrl })
+  // Its pages are built for this path.
+  if (app.prefix === '') await app.register(consoleRoutes, { prefix: '/console', publicBaseUrl })
   await app.register(docs)
   await app.register(unserved)
 }

@@ -6,14 +6,16 @@ import { refuseUnsupported } from './v1/unsupported.ts'
 export default async function unserved (app: FastifyInstance): Promise<void> {
   const response = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { method, url } = request
-    const [path = '/'] = url.split('?', 1)
+    const [whole = '/'] = url.split('?', 1)
+    const path = whole.slice(app.prefix.length)
     refuseUnsupported(path)
     const allowed = app.routeTable.methodsAt(path)
     if (allowed.length === 0) {
       const meant = withBase(path)
-      throw unknownUrl(method, path, app.routeTable.methodsAt(meant).length > 0 ? meant : null)
+      const isServed = app.routeTable.methodsAt(meant).length > 0
+      throw unknownUrl(method, whole, isServed ? app.prefix + meant : null)
     }
-    if (method !== 'OPTIONS') throw methodNotSupported(method, path, allowed)
+    if (method !== 'OPTIONS') throw methodNotSupported(method, whole, allowed)
     return await reply.code(204).header('allow', [...allowed, 'OPTIONS'].join(', ')).send()
   }
   // Before the body is read: it may be a large upload, or of an unsupported type.

@@ -13,6 +13,7 @@ declare module 'fastify' {
 export default fp<{ publicBaseUrl: string | null }>(async (app, { publicBaseUrl }) => {
   app.decorateRequest('baseUrl', function (this: FastifyRequest) {
     const { protocol, host, socket } = this
-    return baseUrlOf({ publicBaseUrl, protocol, host, address: socket.localAddress, port: socket.localPort })
+    const { localAddress: address, localPort: port } = socket
+    return baseUrlOf({ publicBaseUrl, protocol, host, address, port, prefix: app.prefix })
   })
 }, { name: 'base-url' })

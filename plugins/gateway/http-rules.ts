@@ -1,13 +1,9 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Duplex } from 'node:stream'
 import fp from 'fastify-plugin'
-import { deferContinue } from '../../services/http/read-body.ts'
-import { refuseConnect, refuseExpectation } from '../../services/http/client-errors.ts'
 import { GatewayError } from '../../services/shared/errors.ts'
 
 /**
- * The rules of RFC 9110 and RFC 9112 that Node.js leaves to the server: one Host header, valid transfer
- * codings, and `100 Continue` only for a body that will be read. Errors have the JSON shape of all others.
+ * The rules of RFC 9112 for requests that Node.js leaves to the server: one Host header, and valid transfer
+ * codings. Errors have the JSON shape of all others.
  */
 export default fp(async app => {
   app.addHook('onRequest', (request, _reply, done) => {
@@ -18,13 +14,6 @@ export default fp(async app => {
     if (coding !== undefined && coding.toLowerCase() !== 'chunked') return done(unknownCoding())
     done()
   })
-  const { server } = app
-  server.on('checkContinue', (request: IncomingMessage, response: ServerResponse) => {
-    deferContinue(request, () => response.writeContinue())
-    server.emit('request', request, response)
-  })
-  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => refuseExpectation(response))
-  server.on('connect', (_request: IncomingMessage, socket: Duplex) => refuseConnect(socket))
 }, { name: 'http-rules', dependencies: ['errors'] })
 
 /** Names and values alternate. Node.js keeps only the first of several. */

@@ -3,7 +3,7 @@ import { createRouteTable, type RouteTable } from '../../services/http/route-tab
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The methods of every route; see routes/unserved.ts. */
+    /** The methods of every route, by its path below the gateway's prefix; see routes/unserved.ts. */
     routeTable: RouteTable
   }
 }
@@ -13,6 +13,7 @@ export default fp(async app => {
   const table = createRouteTable()
   app.decorate('routeTable', table)
   app.addHook('onRoute', ({ method, url }) => {
-    if (url !== '*') table.add([method].flat(), url)
+    const path = url.slice(app.prefix.length)
+    if (path !== '*') table.add([method].flat(), path)
   })
 }, { name: 'route-table' })

@@ -21,7 +21,7 @@ export default fp<SecondAddressOptions>(async (app, { host, port, maxConnections
     })
   }))
   app.listeners.push(listener)
-}, { name: 'second-address', dependencies: ['graceful-close'] })
+}, { name: 'second-address', dependencies: ['leaving'] })
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -28,4 +28,4 @@ export default fp(async app => {
     while (hasFresh()) await sleep(1)
   })
   app.addHook('onClose', async () => clearInterval(sweep))
-}, { name: 'stop-listening', dependencies: ['graceful-close'] })
+}, { name: 'stop-listening', dependencies: ['leaving'] })

@@ -7,9 +7,9 @@ import { documentOptions, toOperation } from '../../services/http/openapi-docume
 export default fp<{ version: string }>(async (app, { version }) => {
   await app.register(swagger, {
     openapi: documentOptions(version),
-    transform: toOperation,
+    transform: ({ url, ...route }) => toOperation({ ...route, url: url.slice(app.prefix.length) }),
     transformObject: document => 'openapiObject' in document ? toComponents(document.openapiObject) : {},
-    // The paths are complete, and `servers` is relative.
+    // The paths are below the gateway's prefix, as is `servers`, which is relative.
     stripBasePath: false
   })
 }, { name: 'openapi' })

@@ -21,7 +21,7 @@ export function speaksMessages ({ url, headers, routeOptions }: ShapedRequest): 
 }
 
 function shapeWithoutRoute (url: string): ErrorShape {
-  return url.startsWith('/v1/messages') ? 'messages' : 'by-version'
+  return /^[^?]*\/v1\/messages/.test(url) ? 'messages' : 'by-version'
 }
 
 type Failure = Pick<GatewayError, 'status' | 'code' | 'message'>

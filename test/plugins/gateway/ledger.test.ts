@@ -36,7 +36,7 @@ async function build (t: Test, options: Options = {}) {
     withOptions(library.auth, {}),
     withOptions(library.cors, { origins: [] }),
     withOptions(gateway.errors, {}),
-    withOptions(gateway.gracefulClose, { delayMs: 0, limitMs: 1_000 }),
+    withOptions(gateway.gracefulClose, { limitMs: 1_000 }),
     withOptions(gateway.httpRules, {}),
     withOptions(gateway.ledger, { requests: { deadlineMs: 600_000, streamMs: 600_000 }, ...options }),
     withOptions(library.metrics, {}),
