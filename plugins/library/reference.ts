@@ -41,8 +41,12 @@ export default fp(async app => {
 
 async function make (): Promise<Reference> {
   const { default: reference } = await import('@scalar/fastify-api-reference')
-  await using pages = Fastify()
-  await pages.register(reference, { routePrefix: '/', configuration })
-  const [page, script] = await Promise.all([pages.inject('/'), pages.inject('/js/scalar.js')])
-  return { html: page.payload, packedScript: await promisify(gzip)(script.rawPayload) }
+  const pages = Fastify()
+  try {
+    await pages.register(reference, { routePrefix: '/', configuration })
+    const [page, script] = await Promise.all([pages.inject('/'), pages.inject('/js/scalar.js')])
+    return { html: page.payload, packedScript: await promisify(gzip)(script.rawPayload) }
+  } finally {
+    await pages.close()
+  }
 }

@@ -1,3 +1,5 @@
+import { escapePattern } from '../shared/escape-pattern.ts'
+
 /** The methods that are served at each path. */
 export interface RouteTable {
   /** Adds a route; `pattern` may hold `:name`, `:name(^regular expression$)` and `*`. */
@@ -28,8 +30,8 @@ function toRegExp (pattern: string): RegExp {
   let rest = pattern
   for (let found = parameter.exec(rest); found !== null; found = parameter.exec(rest)) {
     const [text, own = '[^/]+'] = found
-    source += RegExp.escape(rest.slice(0, found.index)) + (text === '*' ? '.*' : `(?:${own})`)
+    source += escapePattern(rest.slice(0, found.index)) + (text === '*' ? '.*' : `(?:${own})`)
     rest = rest.slice(found.index + text.length)
   }
-  return new RegExp(`^${source}${RegExp.escape(rest)}$`)
+  return new RegExp(`^${source}${escapePattern(rest)}$`)
 }

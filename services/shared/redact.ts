@@ -1,5 +1,6 @@
 import { UpstreamError } from './errors.ts'
 import { shownText } from './shown-text.ts'
+import { escapePattern } from './escape-pattern.ts'
 
 /** Longer texts are cut before they are searched. */
 const maxSearched = 4_000
@@ -114,7 +115,7 @@ const publicSites = new RegExp(`^(?:[\\w-]+\\.)*(?:${(
   'openai.com anthropic.com claude.com google.com google.dev aka.ms microsoft.com mistral.ai groq.com together.ai openrouter.ai ' +
   'x.ai deepseek.com fireworks.ai cerebras.ai perplexity.ai nvidia.com huggingface.co moonshot.ai ' +
   'pydantic.dev vllm.ai github.com fal.ai replicate.com'
-).split(' ').map(RegExp.escape).join('|')})$`)
+).split(' ').map(escapePattern).join('|')})$`)
 
 function address (url: string): string {
   const { protocol = '', host = '', path = '' } =

@@ -3,6 +3,7 @@ import { UpstreamError } from '../../shared/errors.ts'
 import { placeOf } from '../../shared/json-bounds.ts'
 import { isObject, type JsonObject } from '../../shared/json.ts'
 import type { UpstreamResponse } from './response.ts'
+import { escapePattern } from '../../shared/escape-pattern.ts'
 
 /** A picture of 4K as PNG, in base64, is shorter. */
 export const maxResponseBytes = 24 * 1024 * 1024
@@ -121,7 +122,7 @@ export function masked (text: string, secret: string | null): string {
   const message = text.replace(accessToken, '***')
   if (secret === null || placeholders.has(secret.toLowerCase())) return message
   if (secret.length >= shortKey) return message.replaceAll(secret, '***')
-  const alone = new RegExp(`(?<![\\p{L}\\p{N}])${RegExp.escape(secret)}(?![\\p{L}\\p{N}])`, 'gu')
+  const alone = new RegExp(`(?<![\\p{L}\\p{N}])${escapePattern(secret)}(?![\\p{L}\\p{N}])`, 'gu')
   return message.replace(alone, '***')
 }
 
