@@ -35,9 +35,10 @@ export async function embed (app: FastifyInstance, options: GatewayOptions): Pro
   await createFirstKey(app, buildOptions.settings, options)
 }
 
-async function toBuildOptions (
+/** Reads the configuration and the settings. Throws ConfigError. */
+export async function toBuildOptions (
   { config, database, media, adminKey, publicBaseUrl, env = {} }: GatewayOptions
-): Promise<BuildOptions> {
+): Promise<BuildOptions & Required<Pick<BuildOptions, 'reload'>>> {
   const path = typeof config === 'string' ? config : null
   const variables = {
     TOLLGATE_DISCOVER: 'off',
@@ -57,8 +58,10 @@ async function toBuildOptions (
   return { settings, config: await reload(), reload }
 }
 
-async function createFirstKey (
-  { store, keys, accounts }: FastifyInstance, { startingCreditNano }: Settings, { onFirstKey }: GatewayOptions
+/** Creates the first key in an empty database, for a caller who wants it. */
+export async function createFirstKey (
+  { store, keys, accounts }: FastifyInstance, { startingCreditNano }: Settings,
+  { onFirstKey }: Pick<GatewayOptions, 'onFirstKey'>
 ): Promise<void> {
   if (onFirstKey === undefined) return
   const first = await bootstrap({ store, keys, accounts, startingCreditNano })

@@ -17,8 +17,7 @@ export interface GatewayOptions {
   /** The public URL of the gateway, including its prefix; by default by the host of each request. */
   publicBaseUrl?: string | undefined
   /**
-   * The environment variables of docs/settings.md, and those in `config`: `process.env` for the same as
-   * `npx tollgate`. None by default.
+   * The environment variables of docs/settings.md, and those that `config` names. None by default.
    */
   env?: Readonly<Record<string, string | undefined>> | undefined
   /** By default `createGateway` logs nothing, and the plugin to the log of its server. */

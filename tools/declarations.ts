@@ -7,8 +7,9 @@ import { configJsonSchema } from '../services/config/json-schema.ts'
 
 const root = join(import.meta.dirname, '..')
 
+const testing = ['steps.ts', 'test-gateway.ts', 'types.ts', 'use-tollgate.ts'].map(name => `testing/${name}`)
 /** The modules of `lib/` whose types an app sees. They import types only of each other and of packages. */
-const declared = ['index.ts', 'options.ts']
+const declared = ['index.ts', 'options.ts', 'testing.ts', ...testing]
 
 /** The declarations of the package, by path below `lib/`. Throws an Error for a type that is not stated. */
 export function declarations (): Map<string, string> {

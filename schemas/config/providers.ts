@@ -2,6 +2,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Entra, type EntraConfig } from './entra.ts'
 import { dialectNames, protocolNames } from './known-providers.ts'
+import type { ScriptFile } from './script.ts'
 import { count, flag, milliseconds, oneOf, strict, type Known, type Parsed } from './fields.ts'
 
 const Timeouts = Type.Object({
@@ -145,6 +146,13 @@ export const ProviderEntry = Type.Object({
       '`llamacpp`, `ollama` and `lmstudio`, else `finish`.'
   })),
   discover: flag("Whether to fetch the provider's list of models and offer them as `<provider>/<model>`.", false),
+  script: Type.Optional(Type.String({
+    minLength: 1,
+    maxLength: 4096,
+    description: 'File with a script that the provider plays instead of calling a server, for tests: YAML as in ' +
+      'docs/testing-your-app.md.',
+    examples: ['./script.yaml']
+  })),
   video_ms: Type.Optional(count('Sandbox only: how long a video takes, in milliseconds. Default: 5000.', 0, 600_000))
 }, { ...strict, description: 'A server that runs models.' })
 export type ProviderEntry = Static<typeof ProviderEntry>
@@ -155,9 +163,11 @@ type Optional =
   'apiVersion' | 'aws'
 
 /** With the defaults of the catalogue. `baseUrl` has no trailing slash; it is empty for the sandbox. */
-export interface ProviderConfig extends Omit<Fields, 'dialect' | 'entra' | Optional>, Partial<Pick<Fields, Optional>> {
+export interface ProviderConfig extends Omit<Fields, 'dialect' | 'entra' | 'script' | Optional>, Partial<Pick<Fields, Optional>> {
   /** Name of a row in services/providers/openai/dialects.ts; only for the protocol `openai`. */
   dialect: string
   /** In place of `apiKey`. */
   entra?: EntraConfig | null
+  /** What it plays instead of calling a server; null: it calls one. */
+  script?: ScriptFile | null
 }

@@ -6,5 +6,5 @@ import { toParsed } from './read/to-parsed.ts'
 /** Returns a provider with the given fields, and the defaults of the file for the rest. */
 export function newProvider (fields: Pick<ProviderConfig, 'id' | 'baseUrl'> & Partial<ProviderConfig>): ProviderConfig {
   const defaults = toParsed(ProviderEntry, Value.Default(ProviderEntry, { id: fields.id }))
-  return { ...defaults, protocol: 'openai', dialect: 'compatible', claims: [], ...fields }
+  return { ...defaults, protocol: 'openai', dialect: 'compatible', claims: [], script: null, ...fields }
 }

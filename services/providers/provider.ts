@@ -11,6 +11,7 @@ import type { Download } from '../media/media.ts'
 import type { Authorize, Connection } from './upstream/response.ts'
 import type { ImageProvider } from './provider-image.ts'
 import type { VideoProvider } from './provider-video.ts'
+import type { Script } from './sandbox/script.ts'
 import type { StreamReport, Usage } from './report.ts'
 
 /** One call of one provider. `body` is validated, `rawBody` is the same as received. */
@@ -165,6 +166,8 @@ export interface Provider extends Partial<ChatApi> {
   readonly pricing?: FieldPricing
   images?: ImageProvider
   videos?: VideoProvider
+  /** What it plays instead of calling a server; absent: it calls one. */
+  script?: Script
   /** Lets running calls finish, then frees the connections. */
   close (): Promise<void>
 }

@@ -27,6 +27,8 @@ import { createReplicateVideos } from './replicate/videos.ts'
 import { createRunwayVideos } from './runway.ts'
 import { generateSandboxImages } from './sandbox/images.ts'
 import { createSandboxChat } from './sandbox/chat.ts'
+import { createScript } from './sandbox/script.ts'
+import { scriptedParts } from './sandbox/scripted-parts.ts'
 import { createSandboxVideos } from './sandbox/videos.ts'
 import { createSeedanceVideos } from './seedance.ts'
 import { createSeedreamImages } from './seedream.ts'
@@ -71,7 +73,9 @@ export function createProvider (
   const connections: Connection[] = []
   const row = ownMember<Row>(protocols, config.protocol) ?? more.get(config.protocol)
   if (row === undefined) throw new TypeError(`The provider ${id} has the unknown protocol ${config.protocol}.`)
-  const { authorize, chat, images, videos, prices } = typeof row === 'function' ? row(config) : row
+  const own = typeof row === 'function' ? row(config) : row
+  const script = config.script == null ? null : createScript(config.script)
+  const { authorize, chat, images, videos, prices } = script === null ? own : scriptedParts(own, script)
 
   /** Each part has connections of its own, so that a download never keeps a chat waiting. */
   function open (): Upstream {
@@ -94,6 +98,7 @@ export function createProvider (
     id,
     region: config.region ?? null,
     ...pricingOf(config),
+    ...script !== null && { script },
     ...chat?.(open()),
     ...prices?.(open()),
     ...disconnectOf(config),

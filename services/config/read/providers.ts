@@ -1,10 +1,12 @@
 import { ProviderEntry } from '../../../schemas/config/providers.ts'
+import type { ScriptFile } from '../../../schemas/config/script.ts'
 import type { ProviderConfig } from '../catalogue/types.ts'
 import { knownProviders, protocolNames, type Protocol } from '../../../schemas/config/known-providers.ts'
 import { pricedFieldsOf } from '../catalogue/priced-fields.ts'
 import { readBaseUrl } from '../read-url.ts'
 import { sandboxProvider } from '../sandbox.ts'
 import type { CheckedFile, ConfigEntry } from '../validate/check-structure.ts'
+import { readScript } from './script.ts'
 import { suggest } from '../validate/suggest.ts'
 import type { YamlDocument } from '../yaml/document.ts'
 import { checkAws } from './aws.ts'
@@ -19,7 +21,9 @@ export function readProviders ({ providers }: CheckedFile, document: YamlDocumen
     const { item, path } = entry
     if (ids.has(item.id)) document.report([...path, 'id'], 'is the id of an earlier provider')
     ids.add(item.id)
-    return item.protocol === 'sandbox' ? readSandbox(entry, document) : readHosted(entry, document)
+    const read = item.protocol === 'sandbox' ? readSandbox : readHosted
+    const provider = read(entry, document)
+    return { ...provider, script: scriptOf(entry, document) }
   })
 }
 
@@ -28,12 +32,23 @@ const hostedKeys = [
   'aws', 'entra', 'api_version'
 ] as const
 
+function scriptOf ({ item, path }: ConfigEntry<ProviderEntry>, document: YamlDocument): ScriptFile | null {
+  if (item.script === undefined) return null
+  try {
+    return readScript(item.script)
+  } catch (error) {
+    document.report([...path, 'script'], error instanceof Error ? error.message : String(error))
+    return null
+  }
+}
+
 function readSandbox ({ item, path }: ConfigEntry<ProviderEntry>, document: YamlDocument): ProviderConfig {
   for (const key of hostedKeys) {
     if (document.has([...path, key])) document.report([...path, key], 'has no meaning for the sandbox', 'key')
   }
   const { protocol, dialect, baseUrl } = sandboxProvider
-  return { ...toParsed(ProviderEntry, item), protocol, dialect, baseUrl, claims: item.claims ?? [] }
+  const claims = item.claims ?? []
+  return { ...toParsed(ProviderEntry, item), protocol, dialect, baseUrl, claims, script: null }
 }
 
 function readHosted (entry: ConfigEntry<ProviderEntry>, document: YamlDocument): ProviderConfig {

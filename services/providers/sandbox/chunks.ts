@@ -11,6 +11,8 @@ interface ReplyStreamOptions {
   pieceMs: number
   signal: AbortSignal
   breakOff: UpstreamError | null
+  /** How many rounds of chunks precede `breakOff`. */
+  breakAfter: number
   top: number | null
 }
 
@@ -18,13 +20,13 @@ interface ReplyStreamOptions {
 export async function * streamReplies (
   head: CompletionHead, replies: readonly Reply[], usage: CompletionUsage, options: ReplyStreamOptions
 ): AsyncGenerator<ChatCompletionChunk, void, undefined> {
-  const { pieceMs, signal, breakOff, top } = options
+  const { pieceMs, signal, breakOff, breakAfter, top } = options
   const object = 'chat.completion.chunk'
   let growing = replies.map(reply => piecesOf(reply, top))
   let rounds = 0
   while (growing.length > 0) {
     await delay(rounds === 0 ? 0 : pieceMs, signal)
-    if (breakOff !== null && rounds === roundsBeforeBreak) throw breakOff
+    if (breakOff !== null && rounds === breakAfter) throw breakOff
     const unfinished = []
     for (const pieces of growing) {
       const { value, done } = pieces.next()
@@ -39,14 +41,14 @@ export async function * streamReplies (
   yield { ...head, object, choices: [], usage }
 }
 
-const roundsBeforeBreak = 5
-
 type Choice = ChatCompletionChunk['choices'][number]
 
 function * piecesOf (reply: Reply, top: number | null): Generator<Choice, void, undefined> {
-  const { index, content, calls, finish } = reply
+  const { index, content, reasoning, refusal, calls, finish } = reply
   const piece = (delta: Choice['delta']): Choice => ({ index, delta, logprobs: null, finish_reason: null })
   yield piece({ role: 'assistant', content: content === null ? null : '', refusal: null })
+  for (const token of reasoning ?? []) yield piece(reasoningDelta(token))
+  for (const token of refusal ?? []) yield piece({ refusal: token })
   for (const [position, token] of (content ?? []).entries()) {
     const logprobs = top === null ? null : fakeLogprobs([token], top, position)
     yield { ...piece({ content: token }), logprobs }
@@ -55,6 +57,12 @@ function * piecesOf (reply: Reply, top: number | null): Generator<Choice, void, 
     for (const delta of callDeltas(call, position)) yield piece(delta)
   }
   yield { ...piece({}), finish_reason: finish }
+}
+
+/** DeepSeek's field for reasoning, which OpenAI's schema lacks. */
+function reasoningDelta (token: string): Choice['delta'] {
+  const delta: Choice['delta'] & { reasoning_content: string } = { reasoning_content: token }
+  return delta
 }
 
 function * callDeltas ({ id, form, name, input }: ReplyCall, index: number): Generator<Choice['delta']> {

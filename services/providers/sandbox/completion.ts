@@ -27,10 +27,11 @@ export async function buildCompletion (
 
 const noLogprobs = { content: null, refusal: null }
 
-function messageOf ({ content, calls }: Reply): ChatCompletionMessage {
-  const message: ChatCompletionMessage = {
-    role: 'assistant', content: content === null ? null : content.join(''), refusal: null, annotations: []
+function messageOf ({ content, reasoning, refusal, calls }: Reply): ChatCompletionMessage {
+  const message: ChatCompletionMessage & { reasoning_content?: string } = {
+    role: 'assistant', content: content?.join('') ?? null, refusal: refusal?.join('') ?? null, annotations: []
   }
+  if (reasoning != null) message.reasoning_content = reasoning.join('')
   const [first] = calls
   if (first?.form === 'legacy') message.function_call = { name: first.name, arguments: first.input.join('') }
   else if (first !== undefined) message.tool_calls = calls.map(toolCallOf)

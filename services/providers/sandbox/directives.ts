@@ -5,8 +5,9 @@ export interface Directive {
   error: UpstreamError | null
   /** Delay before the reply, at most `maxDelayMs`. */
   delayMs: number
-  /** Thrown after a few chunks of a stream, or at once without streaming. */
+  /** Thrown after `breakAfter` chunks of a stream, or at once without streaming. */
   breakOff: UpstreamError | null
+  breakAfter: number
 }
 
 /** Parses `sandbox:error <name>` and `sandbox:delay <milliseconds>`, if the text is nothing else. */
@@ -25,7 +26,7 @@ export function readDirective (text: string): Directive {
 
 const maxDelayMs = 600_000
 
-const nothing: Directive = { error: null, delayMs: 0, breakOff: null }
+const nothing: Directive = { error: null, delayMs: 0, breakOff: null, breakAfter: 5 }
 
 interface Failure {
   kind: UpstreamErrorKind

@@ -12,8 +12,11 @@ export interface Reply {
   index: number
   /** The text as tokens; null if the reply is tool calls. */
   content: string[] | null
+  /** As tokens; only of scripts. */
+  reasoning?: string[] | null
+  refusal?: string[] | null
   calls: ReplyCall[]
-  finish: 'stop' | 'length' | 'tool_calls' | 'function_call'
+  finish: 'stop' | 'length' | 'tool_calls' | 'function_call' | 'content_filter'
   /** Completion tokens: of the text, or of the calls' names and inputs. */
   tokens: number
 }

@@ -1,6 +1,6 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject } from '../../shared/json.ts'
-import type { VideoProvider, VideoState } from '../provider-video.ts'
+import type { VideoProvider, VideoSize, VideoState } from '../provider-video.ts'
 import type { UpstreamResponse } from '../upstream/response.ts'
 import { readDirective, type Directive } from './directives.ts'
 import { readFilm } from './film.ts'
@@ -61,8 +61,12 @@ function stateOf ({ startedAt, durationMs, fails, seconds, ...size }: SandboxJob
   if (done < 1) return { state: 'running', progress: Math.floor(done * 100) }
   const error = fails === null ? null : readDirective(`sandbox:error ${fails}`).error
   if (error !== null) return { state: 'failed', error }
-  const open = async (): Promise<UpstreamResponse> => toResponse(await readFilm(size, seconds))
-  return { state: 'succeeded', videos: [{ open }], seconds, costNano: null }
+  return { state: 'succeeded', videos: [{ open: () => openFilm(size, seconds) }], seconds, costNano: null }
+}
+
+/** Opens the film nearest to a size, as if it were downloaded. */
+export async function openFilm (size: VideoSize, seconds: number): Promise<UpstreamResponse> {
+  return toResponse(await readFilm(size, seconds))
 }
 
 interface PromptDirective { verb: string, name: string, directive: Directive }
