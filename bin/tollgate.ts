@@ -15,8 +15,8 @@ process.exitCode = await runCommandLine(args.length === 0 ? ['serve'] : args, {
   stdout,
   stderr,
   env,
-  serve: async () => {
+  serve: async (more = {}) => {
     const { serve } = await import('./serve.ts')
-    await serve(env)
+    await serve({ ...env, ...more })
   }
 })

@@ -4,6 +4,7 @@ import { addCatalogueCommands } from './catalogue.ts'
 import { addMigrateCommand } from './migrate.ts'
 import { addOperations } from './operations.ts'
 import { addRouteCommands } from './route.ts'
+import { addSandboxCommand } from './sandbox.ts'
 import { createSession } from './session.ts'
 import { oneLine, type Outcome, type Terminal } from './terminal.ts'
 
@@ -23,6 +24,7 @@ export function createProgram (terminal: Terminal, outcome: Outcome): Command {
   program.command('serve')
     .description('start the gateway')
     .action(async () => await terminal.serve())
+  addSandboxCommand(program, terminal)
 
   const session = createSession(terminal, outcome)
   for (const [name, description] of groups) {

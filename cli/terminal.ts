@@ -5,8 +5,8 @@ export interface Terminal {
   stdout: Writable
   stderr: Writable
   env: NodeJS.ProcessEnv
-  /** Starts the gateway; resolves once it listens. */
-  serve (): Promise<void>
+  /** Starts the gateway, with more variables than `env`; resolves once it listens. */
+  serve (more?: NodeJS.ProcessEnv): Promise<void>
 }
 
 export const exitCodes = {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import { build } from '../../fastify.config.ts'
-import type { GatewayConfig, ProviderConfig } from '../../services/config/catalogue/types.ts'
+import { scripted } from '../../services/config/scripted.ts'
 import type { ResolvedModel } from '../../services/models/registry.ts'
 import { usdText } from '../../services/shared/money.ts'
 import type { ScriptStep } from '../../schemas/config/script.ts'
@@ -14,6 +14,8 @@ import type { GatewayFile } from '../gateway-file.ts'
 import type { Step } from './steps.ts'
 import type { ScriptedRequest, TestGateway, TestGatewayOptions } from './types.ts'
 
+/** Until a test says what the models do. */
+const unscripted = { models: {} }
 const url = 'http://tollgate.test'
 /** The vendors of the default configuration; nothing is sent to them. */
 const vendors = { OPENAI_API_KEY: 'scripted', ANTHROPIC_API_KEY: 'scripted', GEMINI_API_KEY: 'scripted' }
@@ -29,8 +31,8 @@ export async function startTestGateway (
     media,
     env: { ...vendors, ...settings, ...env, TOLLGATE_STARTING_CREDIT: String(credit) }
   })
-  const reload = async () => scripted(await options.reload())
-  const app = await build({ ...options, config: scripted(options.config), reload })
+  const reload = async () => scripted(await options.reload(), unscripted)
+  const app = await build({ ...options, config: scripted(options.config, unscripted), reload })
   let key = ''
   await createFirstKey(app, options.settings, { onFirstKey: first => { key = first } })
   return new RunningGateway(app, key, media)
@@ -50,13 +52,6 @@ const usual: GatewayFile = {
 
 /** A blocked event loop of a test is no overload, and no test waits for the drain. */
 const settings = { TOLLGATE_MAX_LAG_MS: '60000', TOLLGATE_DRAIN_SECONDS: '1' }
-
-function scripted (config: GatewayConfig): GatewayConfig {
-  const play = (provider: ProviderConfig): ProviderConfig => {
-    return provider.id === 'sandbox' ? provider : { ...provider, discover: false, script: { models: {} } }
-  }
-  return { ...config, providers: config.providers.map(play) }
-}
 
 class RunningGateway implements TestGateway {
   readonly url = url

@@ -8,8 +8,20 @@ export const maxFileBytes = 4 * 1024 * 1024
 
 interface LoadOptions { path: string | null, env: NodeJS.ProcessEnv, refusedLength?: RefusedLength }
 
-/** Reads the operator's file, or the environment without a path. Rejects with ConfigError. */
-export async function loadConfig ({ path, env, refusedLength }: LoadOptions): Promise<GatewayConfig> {
+/**
+ * Reads the operator's file, or the environment without a path. `TOLLGATE_SCRIPT`, which the command
+ * `sandbox` sets, names a script that all providers play. Rejects with ConfigError.
+ */
+export async function loadConfig (options: LoadOptions): Promise<GatewayConfig> {
+  const config = await loadUnscripted(options)
+  const { TOLLGATE_SCRIPT: script } = options.env
+  if (script === undefined) return config
+  const { readScript } = await import('./read/script.ts')
+  const { scripted } = await import('./scripted.ts')
+  return scripted(config, readScript(script))
+}
+
+async function loadUnscripted ({ path, env, refusedLength }: LoadOptions): Promise<GatewayConfig> {
   if (path === null) return configFromEnvironment(env)
   const text = readText(path)
   // Loaded on demand: a start without a file does not need the YAML parser.

@@ -9,7 +9,7 @@ import { createCommandLine } from './helper.ts'
 
 /** Commands that change nothing and show no secret. */
 const readers = [
-  'serve', 'keys list', 'accounts list', 'usage', 'ledger check', 'ledger entries', 'ledger holds',
+  'serve', 'sandbox', 'keys list', 'accounts list', 'usage', 'ledger check', 'ledger entries', 'ledger holds',
   'ledger suspense list', 'audit',
   'books statements', 'books balance', 'alerts', 'jobs list', 'jobs show', 'requests list',
   'requests show', 'media', 'providers',

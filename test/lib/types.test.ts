@@ -5,7 +5,7 @@ t.test('the declared types name nothing beside each other and the packages of an
   const files = declarations()
   t.ok(files.has('index.d.mts') && files.has('testing.d.mts') && files.has('gateway-file.d.mts'))
   for (const [name, text] of files) {
-    t.notMatch(text, /: any\b/, name)
+    t.notMatch(text.replace(/\/\*\*[^]*?\*\//g, ''), /\bany\b/, name)
     for (const [, target = ''] of text.matchAll(/from ['"]([^'"]+)['"]/g)) {
       const inside = new URL(target, `file:///${name}`).pathname.slice(1).replace(/\.mjs$/, '.d.mts')
       t.ok(target === 'fastify' || files.has(inside), `${name} imports ${target}`)
