@@ -32,6 +32,11 @@ export async function embed (app: FastifyInstance, options: GatewayOptions): Pro
   app.decorate('log', log)
   app.setChildLoggerFactory((_parent, bindings, childOptions) => log.child(bindings, childOptions))
   await registerGateway(app, buildOptions)
+  // A closing server waits for every connection that is kept alive.
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (app.isDraining()) reply.header('connection', 'close')
+    done(null, payload)
+  })
   await createFirstKey(app, buildOptions.settings, options)
 }
 

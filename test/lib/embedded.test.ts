@@ -12,11 +12,12 @@ async function startApp (
   t: Test, options: GatewayOptions = {}
 ): Promise<{ app: FastifyInstance, key: string, logged: object[] }> {
   const logged: object[] = []
-  const app = Fastify({ logger: { stream: { write: (line: string) => { logged.push(JSON.parse(line)) } } } })
+  const stream = { write: (line: string) => { logged.push(JSON.parse(line)) } }
+  const app = Fastify({ pluginTimeout: 0, logger: { stream } })
   t.teardown(() => app.close())
   let key = ''
   app.decorate('authenticate', () => 'the app\'s')
-  app.decorate('keys', { getter: () => 'the app\'s' as never })
+  app.decorate('keys', 'the app\'s' as never)
   app.addHook('onRequest', async (_request, reply) => { reply.header('x-app', 'yes') })
   app.setErrorHandler((error: Error, _request, reply) => reply.code(418).send({ app: error.message }))
   app.setNotFoundHandler((request, reply) => reply.code(404).send({ app: `no ${request.url}` }))
