@@ -19,7 +19,7 @@ export async function callChat<Request extends AnyRequest> (
   exchange: Exchange<Request>, api: Pick<ProviderCalls<Request>, 'call'>, candidate: Candidate<ChatProvider>,
   quote: ChatQuote | null, signal: AbortSignal
 ): Promise<ChatOrText> {
-  const { requestId, payer, conversation, record, hooks } = exchange
+  const { requestId, payer, conversation, record, hooks, sandbox } = exchange
   const { body, rawBody, leftOut } = withoutUnpricedSearch(exchange, candidate)
   const { deployment, provider } = candidate
   let begun: StreamReport | null = null
@@ -34,6 +34,7 @@ export async function callChat<Request extends AnyRequest> (
       thinkTags: candidate.model.thinkTags ?? null,
       conversation: () => conversationHint(payer.key, body, conversation),
       requestId,
+      sandbox,
       signal
     })
     reporting(response, leftOut)

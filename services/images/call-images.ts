@@ -27,7 +27,7 @@ interface CallOptions {
  * UpstreamError or StoreUnavailable.
  */
 export async function callImages (
-  { body, requestId, payer, clientRetries, record }: Exchange<ImageGenerationRequest>,
+  { body, requestId, payer, clientRetries, record, sandbox }: Exchange<ImageGenerationRequest>,
   plan: Plan<ImageCandidate>, { reservation, signal, onFailure }: CallOptions
 ): Promise<Attempt<ImageCandidate, GeneratedImages>> {
   const turns = failover<ImageCandidate>({
@@ -44,7 +44,7 @@ export async function callImages (
   const call = async (candidate: ImageCandidate, signal: AbortSignal): Promise<GeneratedImages> => {
     setCandidate(record, candidate)
     const { provider, deployment: { model }, wanted: { count, size, quality } } = candidate
-    return await provider.images({ request: body, model, count, size, quality, requestId, signal })
+    return await provider.images({ request: body, model, count, size, quality, requestId, sandbox, signal })
   }
   for await (const turn of turns) {
     const { quote } = turn.candidate

@@ -10,6 +10,8 @@ export interface ImageCall {
   size: ImageSize | null
   quality: string | null
   requestId: string
+  /** The client's directive for the sandbox; every other provider ignores it. */
+  sandbox?: string | undefined
   /** Aborted when the gateway gives up; the provider must then free everything. */
   signal: AbortSignal
 }

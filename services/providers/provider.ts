@@ -31,6 +31,8 @@ export interface ProviderCall<Request> {
   /** What stands for the client's name of the conversation at the provider; null if it has none. */
   conversation?: () => string | null
   requestId: string
+  /** The client's directive for the sandbox; every other provider ignores it. */
+  sandbox?: string | undefined
   /** Aborted when the client disconnects or the gateway gives up; the provider must then free everything. */
   signal: AbortSignal
 }

@@ -16,6 +16,8 @@ export interface RequestOptions {
   keepAlive: boolean | null
   /** `x-stainless-retry-count` of OpenAI's SDKs: the number of earlier tries; null if absent. */
   clientRetries: number | null
+  /** `x-tollgate-sandbox`: a directive for models of the sandbox, e.g. `error 429`. */
+  sandbox?: string | undefined
 }
 
 /** Whether a request may be served from the cache, and whether its response may be cached. */
@@ -39,6 +41,7 @@ export interface RetryOptions {
 export const cacheHeader = 'x-tollgate-cache'
 const retryCountHeader = 'x-stainless-retry-count'
 const keepAliveHeader = 'x-tollgate-keep-alive'
+const sandboxHeader = 'x-tollgate-sandbox'
 const deadlineHeader = 'x-tollgate-deadline-ms'
 /** The first two are those of coding agents and other gateways. */
 const conversationHeaders = ['x-session-id', 'x-session-affinity', 'x-tollgate-conversation'] as const
@@ -54,7 +57,8 @@ export function readRequestOptions (headers: IncomingHttpHeaders): RequestOption
     conversation: readConversation(headers),
     cache: readCacheControl(headers[cacheHeader]),
     keepAlive: readKeepAlive(headers[keepAliveHeader]),
-    clientRetries: readRetryCount(headers[retryCountHeader])
+    clientRetries: readRetryCount(headers[retryCountHeader]),
+    sandbox: textOf(headers[sandboxHeader]) || undefined
   }
 }
 

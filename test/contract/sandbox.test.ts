@@ -145,3 +145,16 @@ for (const name of clientNames) {
     })
   })
 }
+
+t.test('a header directs the sandbox, so that prompts stay real', async t => {
+  const { app, headers } = await startGateway(t)
+  const ask = async (url: string, payload: object, directive: string) => await app.inject({
+    method: 'POST', url, payload, headers: { ...headers, 'x-tollgate-sandbox': directive }
+  })
+  const chat = { model: 'sandbox-chat', messages: question }
+  t.equal((await ask('/v1/chat/completions', chat, 'error 429')).statusCode, 429)
+  t.equal((await ask('/v1/chat/completions', chat, 'delay 1')).statusCode, 200)
+  t.equal((await ask('/v1/chat/completions', chat, 'dance')).statusCode, 200)
+  const image = { model: 'sandbox-image', prompt: 'a bridge', size: '64x64' }
+  t.match((await ask('/v1/images/generations', image, 'error moderated')).json(), { error: { code: 'content_policy_violation' } })
+})

@@ -42,7 +42,7 @@ async function respond (call: ChatCall, usualPieceMs: number, script: Script | n
   const request = limit === null ? call.body : { ...call.body, max_completion_tokens: limit }
   const context = readChatContext(request)
   const step = script?.next({ kind: 'chat', model, body: call.body }) ?? null
-  const directive = step === null ? readDirective(context.userText) : directiveOf(step)
+  const directive = step === null ? readDirective(context.userText, call.sandbox) : directiveOf(step)
   const { error, delayMs, breakOff, breakAfter } = directive
   await delay(delayMs, signal)
   if (error !== null) throw error

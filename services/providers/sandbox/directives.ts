@@ -10,9 +10,13 @@ export interface Directive {
   breakAfter: number
 }
 
-/** Parses `sandbox:error <name>` and `sandbox:delay <milliseconds>`, if the text is nothing else. */
-export function readDirective (text: string): Directive {
-  const [, verb, name = ''] = /^sandbox:(error|delay) ([\w-]{1,20})$/.exec(text.trim()) ?? []
+/**
+ * Parses `sandbox:error <name>` and `sandbox:delay <milliseconds>`, if the text is nothing else; a header has
+ * the same without `sandbox:`.
+ */
+export function readDirective (text: string, header?: string): Directive {
+  const given = header === undefined ? text : `sandbox:${header}`
+  const [, verb, name = ''] = /^sandbox:(error|delay) ([\w-]{1,20})$/.exec(given.trim()) ?? []
   if (verb === 'delay' && /^\d+$/.test(name)) return { ...nothing, delayMs: Math.min(Number(name), maxDelayMs) }
   if (verb !== 'error') return nothing
   if (name === 'mid-stream') {

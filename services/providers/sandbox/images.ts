@@ -9,7 +9,7 @@ const defaultSize = { width: 1024, height: 1024 }
 /** Makes plain images, coloured by the prompt. Throws UpstreamError for an error directive, or `aborted`. */
 export async function generateSandboxImages (call: ImageCall): Promise<GeneratedImages> {
   const { request, size, count, signal } = call
-  const { error, delayMs, breakOff } = readDirective(request.prompt)
+  const { error, delayMs, breakOff } = readDirective(request.prompt, call.sandbox)
   await delay(delayMs, signal)
   const failure = error ?? breakOff
   if (failure !== null) throw failure
