@@ -28,7 +28,7 @@ const models: FastifyPluginAsyncTypebox = async app => {
     config,
     schema: {
       summary: 'List the available models',
-      description: `${alsoMessages} With \`client_version\`, in Codex's form: \`models\` with tools and a price.`,
+      description: `${alsoMessages} With \`client_version\`, also in Codex's form: \`models\` with tools and a price.`,
       security,
       querystring: ModelsQuery,
       response: { 200: ModelList, ...errorResponses }
@@ -40,7 +40,8 @@ const models: FastifyPluginAsyncTypebox = async app => {
     reply.type(json).serializer(() => {
       if (isMessages) return serializePage(pageOfModels(chat, request.query))
       if (request.query.client_version !== undefined) {
-        listing.codexText ??= JSON.stringify(toCodexModels(list.data))
+        // Beside the usual list, of which Codex reads nothing.
+        listing.codexText ??= JSON.stringify({ ...list, ...toCodexModels(list.data) })
         return listing.codexText
       }
       listing.text ??= serializeList(list)

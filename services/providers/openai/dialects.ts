@@ -8,6 +8,7 @@ import { openRouterCost, perplexityCost, xaiCost, type CostReader } from '../rep
 import type { GuardKind } from './output-guard.ts'
 import { promptRules, type PromptRules } from './prompt-rules.ts'
 import { requestRules, type RequestRules } from './request-rules.ts'
+import { urlPart } from '../url-part.ts'
 import { createXaiVideos } from './xai-videos.ts'
 import { createOpenRouterVideos } from './openrouter-videos.ts'
 import { createOpenAIVideos, createTogetherVideos } from './videos.ts'
@@ -74,7 +75,7 @@ export interface Dialect {
 
 /** The path of a call of a model. */
 export function callPath (path: string, model: string, { deploymentInPath }: Dialect): string {
-  return deploymentInPath ? `/deployments/${encodeURIComponent(model)}${path}` : path
+  return deploymentInPath ? `/deployments/${urlPart(model)}${path}` : path
 }
 
 const base: Dialect = {

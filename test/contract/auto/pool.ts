@@ -104,8 +104,10 @@ function keysOf (ids: readonly string[], url: string): NodeJS.ProcessEnv {
   ]))
 }
 
-/** Ids of the providers whose models are known. */
-export const providerIds: readonly string[] = Object.keys(catalogue.providers)
+/** Ids of the providers with chat models whose wire the server here speaks; Bedrock's is its own. */
+export const providerIds: readonly string[] = Object.entries(catalogue.providers)
+  .filter(([id, models]) => id !== 'bedrock' && Object.values(models).some(({ kind }) => kind === 'chat'))
+  .map(([id]) => id)
 
 /** Asks `auto` with the keys of some providers: each question must be answered by a model that can chat. */
 export async function serveAll (

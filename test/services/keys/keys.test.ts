@@ -251,7 +251,7 @@ forEachEngine(t, 'keys are listed newest first, without their secrets', async (t
   const newer = await keys.create({ account: 'acme', label: 'server', expiresAt: 2_000_000 })
   await keys.revoke(id)
   const common = {
-    role: 'user', account: 'acme', models: null, budget: null, previousUntil: null, lastUsedAt: null, limits: noLimits
+    role: 'user', account: 'acme', models: null, regions: null, budget: null, previousUntil: null, lastUsedAt: null, limits: noLimits
   }
   t.same(await keys.list(), [
     { ...common, id: newer.id, label: 'server', createdAt: time.now, expiresAt: 2_000_000, revokedAt: null },

@@ -26,7 +26,7 @@ for (const { id, keys, baseUrl, protocol, dialect, pair } of knownProviders) {
     for (const name of keys) {
       const env = {
         [name]: ' key ',
-        AZURE_OPENAI_ENDPOINT: 'https://mine.openai.azure.com/',
+        ...id === 'azure' && { AZURE_OPENAI_ENDPOINT: 'https://mine.openai.azure.com/' },
         KLING_SECRET_KEY: ' secret ',
         AWS_REGION: 'eu-west-1'
       }
