@@ -59,7 +59,8 @@ t.test(`garbage is refused without a 5xx (seed ${seed})`, async t => {
   })
   const bytes = fc.oneof(message, fc.uint8Array({ maxLength: 300 }))
   await fc.assert(fc.asyncProperty(bytes, async bytes => {
-    const bad = statusesIn(await exchange(gateway, bytes)).filter(status => status >= 500)
+    // An unknown transfer coding is 501 by RFC 9112.
+    const bad = statusesIn(await exchange(gateway, bytes)).filter(status => status >= 500 && status !== 501)
     if (bad.length > 0) throw new Error(`answered ${bad}`)
   }), { numRuns, seed })
   await works(t, gateway)

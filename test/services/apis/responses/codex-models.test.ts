@@ -19,7 +19,7 @@ policies: [{ id: auto, models: [thinker, plain] }]`, {})
     return Object(await (await fetch(`${gateway.url}/models${query}`, { headers: gateway.headers })).json())
   }
   const { models: all, ...rest } = await list('?client_version=0.171.0')
-  t.same(rest, {})
+  t.same(rest, await list(''))
   const models = all.filter(({ slug }: { slug: string }) => !slug.startsWith('auto:'))
   t.match(models, [
     { slug: 'auto', priority: 0, context_window: 200_000, input_modalities: ['text', 'image'] },
