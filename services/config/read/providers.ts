@@ -73,7 +73,7 @@ function readHosted (entry: ConfigEntry<ProviderEntry>, document: YamlDocument):
   const azure = readAzure(entry, dialect, baseUrlOf(entry, protocol, dialect, document), document)
   const claims = item.claims ?? [...known?.claims ?? []]
   const vertex = readVertex(entry, protocol, dialect, document)
-  return { ...toParsed(ProviderEntry, item), protocol, dialect, claims, script: null, entra: null, ...azure, ...vertex }
+  return { ...parsed(item), protocol, dialect, claims, ...azure, ...vertex }
 }
 
 /** A provider whose protocol a plugin brings, which gets the base URL alone. */
@@ -89,10 +89,12 @@ function readOwn (
   }
   const { url, problem } = item.base_url === undefined ? { url: '', problem: null } : readBaseUrl(item.base_url)
   if (problem !== null) document.report([...path, 'base_url'], problem)
-  const parsed = toParsed(ProviderEntry, item)
-  return {
-    ...parsed, protocol, dialect: 'compatible', baseUrl: url ?? '', claims: item.claims ?? [], script: null, entra: null
-  }
+  return { ...parsed(item), protocol, dialect: 'compatible', baseUrl: url ?? '', claims: item.claims ?? [] }
+}
+
+/** The fields as they stand; a script and an identity are read with what they refer to. */
+function parsed (item: ProviderEntry) {
+  return { ...toParsed(ProviderEntry, item), script: null, entra: null }
 }
 
 function isBuiltIn (protocol: string): protocol is Protocol {
