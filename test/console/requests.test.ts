@@ -21,6 +21,7 @@ t.test('requests: a row opens the decision, the attempts, the money and the time
   await page.getByRole('row', { name: '200 succeeded' }).click()
   await page.getByRole('heading', { name: id }).waitFor()
   t.match(page.url(), new RegExp(`/console/requests/${id}$`))
+  await page.getByText('Held').first().waitFor()
   const text = await page.getByRole('main').innerText()
   t.match(text, /200 succeeded/)
   t.match(text, /sandbox-chat/)
