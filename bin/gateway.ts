@@ -3,8 +3,8 @@ import { setFlagsFromString } from 'node:v8'
 import type { AddressInfo, Server } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { build } from '../fastify.config.ts'
-import type { GatewayConfig } from '../services/config/catalogue/types.ts'
 import { loadConfig } from '../services/config/load.ts'
+import { openConfig } from '../services/extensions/open-config.ts'
 import { refusedLength } from '../services/providers/video-length.ts'
 import type { Settings } from '../services/config/settings/settings.ts'
 import { bootstrap } from '../services/keys/bootstrap.ts'
@@ -34,11 +34,9 @@ export async function startGateway (
   const isWorker = siblings !== undefined
   const { configPath } = settings
   const load = () => loadConfig({ path: configPath, env, refusedLength })
-  const config = await load()
-  const { plugins, check } = await openPlugins(config, configPath)
-  const reload = async () => check(await load())
+  const opened = await openConfig(load, configPath ?? 'environment')
   const logger = await createLogger(settings.logLevel, { sharesOutput: isWorker })
-  const app = await build({ settings, config, reload, logger, siblings, plugins })
+  const app = await build({ settings, ...opened, logger, siblings })
   onBuilt(app)
   try {
     const address = await listen(app, settings, isWorker)
@@ -48,23 +46,12 @@ export async function startGateway (
     const hasConsole = app.models.config().console.enabled
     const firstKey = first?.key ?? null
     const [models, unpriced] = [app.models.list(), app.models.unpriced()]
-    const warnings = configWarnings(config, app.models.resolve)
+    const warnings = configWarnings(opened.config, app.models.resolve)
     return { app, banner: welcome({ address, firstKey, models, hasConsole, unpriced, warnings }) }
   } catch (error) {
     await app.close()
     throw error
   }
-}
-
-/** The plugins of a configuration, and the check of a later one against the protocols that they bring. */
-async function openPlugins (config: GatewayConfig, source: string | null) {
-  const { plugins = [] } = config
-  if (plugins.length === 0 || source === null) return { plugins: [], check: (later: GatewayConfig) => later }
-  const { checkProtocols, loadPlugins } = await import('../services/extensions/load-plugins.ts')
-  const loaded = await loadPlugins(plugins, source)
-  const check = (later: GatewayConfig) => checkProtocols(later, loaded, source)
-  check(config)
-  return { plugins: loaded, check }
 }
 
 /**

@@ -4,6 +4,7 @@ import { loadConfig } from '../services/config/load.ts'
 import { readSettings, type Settings } from '../services/config/settings/settings.ts'
 import { bootstrap } from '../services/keys/bootstrap.ts'
 import { errorSerializer } from '../services/operations/observability/logger.ts'
+import { openConfig } from '../services/extensions/open-config.ts'
 import { refusedLength } from '../services/providers/video-length.ts'
 import type { GatewayOptions } from './options.ts'
 
@@ -40,9 +41,9 @@ export async function embed (app: FastifyInstance, options: GatewayOptions): Pro
   await createFirstKey(app, buildOptions.settings, options)
 }
 
-/** Reads the configuration and the settings. Throws ConfigError. */
+/** Reads the configuration and the settings, and loads plugins. Rejects with ConfigError or TypeError. */
 export async function toBuildOptions (
-  { config, database, media, adminKey, publicBaseUrl, env = {} }: GatewayOptions
+  { config, plugins = [], database, media, adminKey, publicBaseUrl, env = {} }: GatewayOptions
 ): Promise<BuildOptions & Required<Pick<BuildOptions, 'reload'>>> {
   const path = typeof config === 'string' ? config : null
   const variables = {
@@ -54,13 +55,14 @@ export async function toBuildOptions (
     ...publicBaseUrl !== undefined && { PUBLIC_BASE_URL: publicBaseUrl }
   }
   const settings = { ...readSettings(variables), configPath: path }
-  const reload = async () => {
-    if (config === undefined || path !== null) return await loadConfig({ path, env, refusedLength })
+  const options = { refusedLength, hasPlugins: plugins.length > 0 }
+  const load = async () => {
+    if (config === undefined || path !== null) return await loadConfig({ path, env, ...options })
     const { parseConfig } = await import('../services/config/read/parse.ts')
     // JSON is YAML.
-    return parseConfig(JSON.stringify(config, null, 2), env, 'config', refusedLength)
+    return parseConfig(JSON.stringify(config, null, 2), env, 'config', options)
   }
-  return { settings, config: await reload(), reload }
+  return { settings, ...await openConfig(load, path ?? 'config', plugins) }
 }
 
 /** Creates the first key in an empty database, for a caller who wants it. */

@@ -3,6 +3,9 @@ import type { GatewayFile } from './gateway-file.ts'
 import { loadGateway } from './load.ts'
 import type { GatewayOptions } from './options.ts'
 
+// Their modules import nothing but types, so that every Node.js can load this one.
+export { definePlugin, defineProvider, ProviderError } from '../services/extensions/types.ts'
+export type * from '../services/extensions/types.ts'
 export type { GatewayFile } from './gateway-file.ts'
 export type { GatewayOptions } from './options.ts'
 

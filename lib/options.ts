@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
+import type { TollgatePlugin } from '../services/extensions/types.ts'
 import type { GatewayFile } from './gateway-file.ts'
 
 /** The options of `createGateway`, and of the plugin `tollgate` besides those of `register`. */
@@ -8,6 +9,11 @@ export interface GatewayOptions {
    * the sandbox, and a provider for every API key in `env`.
    */
   config?: GatewayFile | string | undefined
+  /**
+   * Their hooks run in this order, before those of the plugins in `config`, whose paths are relative to its
+   * file, else to the working directory.
+   */
+  plugins?: readonly TollgatePlugin[] | undefined
   /** `sqlite:<file>`, `sqlite::memory:` or `postgres://…`; `sqlite:./data/tollgate.db` by default. */
   database?: string | undefined
   /** The folder of images and videos, or `s3://bucket/prefix`; `./data/media` by default. */

@@ -6,7 +6,7 @@ import { declarations } from './declarations.ts'
 // Prepares what `npm pack` puts into the package, and with `--remove` takes it away again:
 // - `dist`, the program without its types, because Node strips types of no file below `node_modules`. Lines
 //   and columns stay as they are in the sources. The console in it is the one that `npm ci` built. The types
-//   of `lib/`, which apps import, are declared beside it.
+//   that apps import are declared beside it.
 // - `npm-shrinkwrap.json`, the production packages of the lock file: an install gets what was tested.
 
 const root = join(import.meta.dirname, '..')
@@ -22,7 +22,7 @@ if (!process.argv.includes('--remove')) {
     throw new Error('The console is not built: run `npm run build:console`.')
   }
   for (const name of [...files, ...inside.filter(isFile)]) build(name)
-  for (const [name, text] of declarations()) writeFileSync(join(root, 'dist', 'lib', name), text)
+  for (const [name, text] of declarations()) writeFileSync(join(root, 'dist', name), text)
   writeLock()
 }
 

@@ -22,11 +22,12 @@ const vendors = { OPENAI_API_KEY: 'scripted', ANTHROPIC_API_KEY: 'scripted', GEM
 
 /** Starts a gateway that calls no server. */
 export async function startTestGateway (
-  { config = usual, env = {}, credit = 10 }: TestGatewayOptions
+  { config = usual, plugins, env = {}, credit = 10 }: TestGatewayOptions
 ): Promise<TestGateway> {
   const media = join(tmpdir(), `tollgate-test-${randomUUID()}`)
   const options = await toBuildOptions({
     config,
+    plugins,
     database: 'sqlite::memory:',
     media,
     env: { ...vendors, ...settings, ...env, TOLLGATE_STARTING_CREDIT: String(credit) }

@@ -1,4 +1,5 @@
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
+import type { TollgatePlugin } from '../../services/extensions/types.ts'
 import type { GatewayFile } from '../gateway-file.ts'
 import type { Step } from './steps.ts'
 
@@ -9,6 +10,8 @@ export interface TestGatewayOptions {
    * server is called. By default the models of OpenAI, Anthropic and Google with their prices.
    */
   config?: GatewayFile | string | undefined
+  /** The plugins, as `createGateway` takes them. Their providers play scripts too. */
+  plugins?: readonly TollgatePlugin[] | undefined
   /** The variables that `config` needs. */
   env?: Readonly<Record<string, string | undefined>> | undefined
   /** The credit of the account in USD; 10 by default. */

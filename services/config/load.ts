@@ -1,12 +1,12 @@
 import { readFileSync, statSync } from 'node:fs'
 import type { GatewayConfig } from './catalogue/types.ts'
 import { ConfigError, type Problem } from './config-error.ts'
-import type { RefusedLength } from './read/check-kind.ts'
+import type { ParseOptions } from './read/parse.ts'
 import { configFromEnvironment } from './environment/environment.ts'
 
 export const maxFileBytes = 4 * 1024 * 1024
 
-interface LoadOptions { path: string | null, env: NodeJS.ProcessEnv, refusedLength?: RefusedLength }
+interface LoadOptions extends ParseOptions { path: string | null, env: NodeJS.ProcessEnv }
 
 /**
  * Reads the operator's file, or the environment without a path. `TOLLGATE_SCRIPT`, which the command
@@ -21,12 +21,12 @@ export async function loadConfig (options: LoadOptions): Promise<GatewayConfig> 
   return scripted(config, readScript(script))
 }
 
-async function loadUnscripted ({ path, env, refusedLength }: LoadOptions): Promise<GatewayConfig> {
+async function loadUnscripted ({ path, env, ...options }: LoadOptions): Promise<GatewayConfig> {
   if (path === null) return configFromEnvironment(env)
   const text = readText(path)
   // Loaded on demand: a start without a file does not need the YAML parser.
   const { parseConfig } = await import('./read/parse.ts')
-  return parseConfig(text, env, path, refusedLength)
+  return parseConfig(text, env, path, options)
 }
 
 function readText (path: string): string {

@@ -16,13 +16,15 @@ const shipped: Readonly<Record<string, () => Promise<object>>> = {
 }
 
 /**
- * Loads plugins in their order; their paths are relative to the file `source`. Rejects with
- * ConfigError, which names every plugin that cannot be loaded with its line.
+ * Loads plugins in their order, after those that are `given`; their paths are relative to the file `source`.
+ * Rejects with ConfigError, which names every plugin that cannot be loaded with its line, and with TypeError
+ * for a given one that is no plugin.
  */
 export async function loadPlugins (
-  plugins: readonly PluginConfig[], source: string
+  plugins: readonly PluginConfig[], source: string, given: readonly TollgatePlugin[] = []
 ): Promise<TollgatePlugin[]> {
-  const loaded: TollgatePlugin[] = []
+  checkGiven(given)
+  const loaded = [...given]
   const problems: Problem[] = []
   for (const [index, entry] of plugins.entries()) {
     try {
@@ -37,6 +39,16 @@ export async function loadPlugins (
   }
   if (problems.length > 0) throw new ConfigError(source, problems)
   return loaded
+}
+
+function checkGiven (plugins: readonly unknown[]): void {
+  for (const [index, plugin] of plugins.entries()) {
+    try {
+      checkPlugin(plugin)
+    } catch (error) {
+      throw new TypeError(`plugins[${index}] ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
 }
 
 async function load (

@@ -19,16 +19,21 @@ import { readProviders } from './providers.ts'
 import { toParsed } from './to-parsed.ts'
 import { initialModelNames } from '../catalogue/models.ts'
 
-/**
- * Returns the configuration in the file called `source`. Throws ConfigError with every problem.
- * `refusedLength` knows the videos that providers do not make.
- */
+export interface ParseOptions {
+  /** Knows the videos that providers do not make. */
+  refusedLength?: RefusedLength
+  /** Whether there are plugins besides those of the file, whose protocols it may name. */
+  hasPlugins?: boolean
+}
+
+/** Returns the configuration in the file called `source`. Throws ConfigError with every problem. */
 export function parseConfig (
-  text: string, env: NodeJS.ProcessEnv, source = 'gateway.yaml', refusedLength: RefusedLength = () => null
+  text: string, env: NodeJS.ProcessEnv, source = 'gateway.yaml',
+  { refusedLength = () => null, hasPlugins = false }: ParseOptions = {}
 ): GatewayConfig {
   const document = parseYaml(text, env, source)
   const file = checkStructure(document)
-  const listed = readProviders(file, document)
+  const listed = readProviders(file, document, hasPlugins || document.has(['plugins']))
   const listedIds = new Set(listed.map(({ id }) => id))
   const found = providersFromEnvironment(file.environmentProviders ? env : {}, listedIds)
   const providers = [...listed, ...found.providers]

@@ -14,13 +14,19 @@ import { readAzure } from './azure.ts'
 import { toParsed } from './to-parsed.ts'
 import { isVertex, readVertex, vertexUrl } from './vertex.ts'
 
-/** Returns the file's providers in its order. Reports duplicate ids, and missing or meaningless keys. */
-export function readProviders ({ providers }: CheckedFile, document: YamlDocument): ProviderConfig[] {
+/**
+ * Returns the file's providers in its order. Reports duplicate ids, missing or meaningless keys, and without
+ * plugins the protocols that only one could bring.
+ */
+export function readProviders (
+  { providers }: CheckedFile, document: YamlDocument, hasPlugins: boolean
+): ProviderConfig[] {
   const ids = new Set<string>()
   return providers.list.map((entry) => {
     const { item, path } = entry
     if (ids.has(item.id)) document.report([...path, 'id'], 'is the id of an earlier provider')
     ids.add(item.id)
+    if (!hasPlugins) checkProtocol(entry, document)
     const read = item.protocol === 'sandbox' ? readSandbox : readHosted
     const provider = read(entry, document)
     return { ...provider, script: scriptOf(entry, document) }
@@ -80,9 +86,6 @@ function readHosted (entry: ConfigEntry<ProviderEntry>, document: YamlDocument):
 function readOwn (
   { item, path }: ConfigEntry<ProviderEntry>, protocol: string, document: YamlDocument
 ): ProviderConfig {
-  if (!document.has(['plugins'])) {
-    document.report([...path, 'protocol'], `must be one of ${protocolNames.join(', ')}${suggest(protocol, protocolNames)}`)
-  }
   for (const key of ['dialect', 'api_key', 'headers', 'responses', 'allow_fields', 'video_ms'] as const) {
     const hint = key === 'api_key' || key === 'headers' ? '; use the options of the plugin' : ''
     if (document.has([...path, key])) document.report([...path, key], `is not given to plugins${hint}`, 'key')
@@ -95,6 +98,13 @@ function readOwn (
 /** The fields as they stand; a script and an identity are read with what they refer to. */
 function parsed (item: ProviderEntry) {
   return { ...toParsed(ProviderEntry, item), script: null, entra: null }
+}
+
+function checkProtocol ({ item, path }: ConfigEntry<ProviderEntry>, document: YamlDocument): void {
+  const protocol = protocolOf(item)
+  if (isBuiltIn(protocol)) return
+  const hint = suggest(protocol, protocolNames)
+  document.report([...path, 'protocol'], `must be one of ${protocolNames.join(', ')}${hint}`)
 }
 
 function isBuiltIn (protocol: string): protocol is Protocol {

@@ -15,7 +15,7 @@ models:
 
 function problemsOf (...models: string[]): string[] {
   try {
-    parseConfig(base + models.map(model => `  - { ${model} }\n`).join(''), {}, 'gateway.yaml', refusedLength)
+    parseConfig(base + models.map(model => `  - { ${model} }\n`).join(''), {}, 'gateway.yaml', { refusedLength })
     return []
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
