@@ -4,7 +4,7 @@ import t from 'tap'
 import { configFor, providerAt, startGateway } from '../helpers/gateway.ts'
 import { fetchPackages } from '../helpers/fetched.ts'
 import { noAws, reply, startBedrock, staticKeys } from '../servers/bedrock.ts'
-import { anthropicAt } from './messages/clients.ts'
+import { anthropicAt } from '../contract/messages/clients.ts'
 
 // AWS's and Anthropic's clients judge the mock, and the requests of the gateway: what they do not know of a
 // request, they leave out when they send it again.
