@@ -43,7 +43,8 @@ t.test('a stream has its headers and a comment after 10 s, and then what the pro
     const { status, headers, pieces: [first], text } = await post(t, slow)
     t.match({ status, headers }, { status: 200, headers: { 'content-type': /event-stream/ } })
     t.match(first, { text: ': keep-alive\n\n' })
-    t.ok(first !== undefined && first.ms >= 9_900 && first.ms < 10_900, `after ${first?.ms} ms`)
+    // It is the first piece, so it came before what the provider sent after 11 s.
+    t.ok(first !== undefined && first.ms >= 9_900, `after ${first?.ms} ms`)
     t.match(text, /"finish_reason":"stop".*data: \[DONE\]\n\n$/s)
   })
   t.test('messages', async t => {
