@@ -102,7 +102,11 @@ const puttingTogether: Readonly<Record<string, string>> = {
   'services/routing/text/word-problem.ts': 'of constants',
   'routes/v1/unsupported.ts': 'each repeats one class, between slashes',
   'services/http/route-table.ts': 'the paths of the routes, escaped',
-  'services/media/blob-store.ts': 'of constants'
+  'services/media/blob-store.ts': 'of constants',
+  'services/extensions/shipped/redact.ts': 'those of the operator, run with a time limit',
+  'services/providers/bedrock/model-names.ts': 'ARNs of the operator, escaped',
+  'services/providers/missing-address.ts': 'of constants',
+  'services/providers/openai/openrouter-video-list.ts': 'of constants'
 }
 
 t.test('every pattern that is put together at run time is listed', async t => {

@@ -95,7 +95,7 @@ function kindOf (type: string | null, message: string, status: number | null): U
 /** `ThrottlingException` of `ThrottlingException:http://…`, `com.amazon#ThrottlingException` and the like. */
 function typeOf (text: unknown): string | null {
   if (!isText(text)) return null
-  const name = text.replace(/^.*#/, '').replace(/:.*$/, '')
+  const name = text.slice(text.lastIndexOf('#') + 1).split(':', 1)[0] ?? ''
   return name.charAt(0).toUpperCase() + name.slice(1)
 }
 

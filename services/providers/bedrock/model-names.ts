@@ -11,7 +11,7 @@ const geography = /^(us-gov|us|eu|apac|au|jp|ca|in|sa|global)\./
 export function foundationModel (id: string, arns: AwsOptions['arns'] = null): string {
   const known = arns?.[id]
   if (known !== undefined) return foundationModel(known)
-  const [, named] = /^arn:[^:]*:bedrock:.*:(?:foundation-model|inference-profile)\/(.+)$/.exec(id) ?? []
+  const [, named] = /^arn:[^:]*:bedrock:[^:]*:[^:]*:(?:foundation-model|inference-profile)\/(.+)$/.exec(id) ?? []
   return (named ?? id).replace(geography, '')
 }
 

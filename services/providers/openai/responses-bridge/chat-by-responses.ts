@@ -85,6 +85,10 @@ function withoutRefused (options: TranslationOptions, refusal: unknown): Transla
   const { message, details: { code, param } } = refusal
   const isAboutSummary = param === 'reasoning.summary' || /reasoning\.summary|reasoning summar/i.test(message)
   if (options.summarizes && isAboutSummary) return { ...options, summarizes: false }
-  const isAboutPast = code === 'invalid_encrypted_content' || /encrypted content .*(verified|decrypted)/i.test(message)
+  const isAboutPast = code === 'invalid_encrypted_content' || isAboutEncrypted(message)
   return options.format !== null && isAboutPast ? { ...options, format: null } : null
+}
+
+function isAboutEncrypted (message: string): boolean {
+  return /encrypted content/i.test(message) && /verified|decrypted/i.test(message)
 }
