@@ -141,7 +141,9 @@ async function round (
     process.stdout.write(`${engine}: ${some.length} ${kind}, booked ${at(0.5)} ms later (median), ` +
       `${at(0.99)} (p99), ${Math.round(late.at(-1) ?? 0)} (most); ` +
       `missing, by the ms before the kill: ${missing.join(' ')}\n`)
-    report.check(missing.every(ms => ms <= boundMs), `all ${kind} that ended before the bound are in the books`)
+    // The commit that was running at the kill is in no metric: it may take what another one was seen to take.
+    const longestMs = Math.max(boundMs, late.at(-1) ?? 0)
+    report.check(missing.every(ms => ms <= longestMs), `all ${kind} that ended before the bound are in the books`)
   }
   const violations = await checkLedger(store)
   report.check(violations.length === 0, `the books add up: ${JSON.stringify(violations)}`)
