@@ -1,3 +1,4 @@
+import { fetch } from 'undici'
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, isText, type JsonObject } from '../../shared/json.ts'
 import { masked } from '../upstream/read-response.ts'
