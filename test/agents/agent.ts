@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 const installLimitMs = 180_000
-const runLimitMs = 60_000
+const runLimitMs = 240_000
 
 /** A proxy that refuses every connection: a program reaches nothing but this machine. */
 export const loopbackOnly = { HTTPS_PROXY: 'http://127.0.0.1:1', NO_PROXY: '127.0.0.1,localhost' }
