@@ -1,4 +1,5 @@
 import t from 'tap'
+import { until } from '../../helpers/until.ts'
 import type { PluginCall, SettledRecord, TollgatePlugin } from '../../../services/extensions/types.ts'
 import { apis, chargeNano, openPluginShop, prompt, streamedText } from './plugin-shop.ts'
 
@@ -132,9 +133,11 @@ t.test('images and videos have the hooks request and settled', async t => {
   const long = await shop.post('/chat/completions', { model: 'sandbox-video', messages: [{ role: 'user', content: 'a bird' }] })
   t.equal(long.status, 200, long.text)
   t.equal(long.headers['x-tollgate-plugins'], 'pictures')
+  // The two videos end in any order, after their requests.
+  await until(() => settled.length === 3)
   t.match(settled.map(({ kind, costUsd }) => ({ kind, costUsd })), [{ kind: 'image' }, { kind: 'video' }, { kind: 'video' }])
+  await until(async () => (await shop.books()).heldNano === 0)
   t.ok(settled.every(({ costUsd }) => Number(costUsd) > 0))
-  t.equal((await shop.books()).heldNano, 0)
 })
 
 for (const [path, body] of [
