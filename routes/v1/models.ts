@@ -40,7 +40,7 @@ const models: FastifyPluginAsyncTypebox = async app => {
     reply.type(json).serializer(() => {
       if (isMessages) return serializePage(pageOfModels(chat, request.query))
       if (request.query.client_version !== undefined) {
-        // Beside the usual list, of which Codex reads nothing.
+        // Codex reads `models` and ignores the usual list.
         listing.codexText ??= JSON.stringify({ ...list, ...toCodexModels(list.data) })
         return listing.codexText
       }

@@ -6,10 +6,18 @@ import type {
 import type { Candidate, Plan } from '../requests/candidates.ts'
 import type { EncodeError, Events, Settle, Settled } from '../requests/delivery.ts'
 import type { GatewayError } from '../shared/errors.ts'
-import type { Extras } from './request-checks.ts'
 
 export type AnyRequest = ChatCompletionRequest | CompletionRequest
 export type ChatOrText = ChatResponse | CompletionResponse | NativeResponse
+
+/** What a request asks of one candidate at a price beside that of the tokens. */
+export interface Extras {
+  tier: string | null
+  searches: boolean
+  longCache: boolean
+  /** The tokens of thoughts beyond the output limit. */
+  thoughtTokens: number
+}
 
 /** The API that a client has called: how providers are called for its request, how responses are written. */
 export interface ClientApi<Request extends AnyRequest> extends ProviderCalls<Request>, ResponseForms {

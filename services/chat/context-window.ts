@@ -6,8 +6,8 @@ import type { StreamReport } from '../providers/report.ts'
 import { tokenLimitsOf, type Candidate, type Plan } from '../requests/candidates.ts'
 import { GatewayError } from '../shared/errors.ts'
 import { extraFields } from '../shared/request-fields.ts'
-import { fallbacksWith } from './request-checks.ts'
 import type { AnyRequest } from './client-api.ts'
+import { keepOnly } from './narrow-plan.ts'
 
 /** Fields by which servers leave out parts of a long prompt, folded: vLLM, OpenRouter, Together. */
 const shorteningNames: ReadonlySet<string> =
@@ -25,10 +25,9 @@ export async function onlyFitting<C extends Candidate> (
   if (plan.requested.every(candidate => bounded <= windowOf(candidate))) return plan
   if (extraFields(request).some(({ name }) => shorteningNames.has(name))) return plan
   const least = await leastPromptTokens(request)
-  const isFitting = (candidate: C): boolean => least <= windowOf(candidate)
-  const requested = plan.requested.filter(isFitting)
-  if (requested.length === 0) throw tooLong(request, Math.max(...plan.requested.map(windowOf)), least)
-  return { model: plan.model, requested, fallbacks: () => fallbacksWith(plan, isFitting) }
+  const kept = keepOnly(plan, candidate => least <= windowOf(candidate))
+  if (kept.requested.length === 0) throw tooLong(request, Math.max(...plan.requested.map(windowOf)), least)
+  return kept
 }
 
 /** 400 in OpenAI's words, by which clients know that they have to shorten a conversation. */

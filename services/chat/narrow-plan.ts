@@ -1,9 +1,22 @@
 import type { ChatProvider } from '../providers/provider.ts'
 import type { Candidate, Plan } from '../requests/candidates.ts'
 import { GatewayError } from '../shared/errors.ts'
-import { fallbacksWith } from './request-checks.ts'
 
 type Candidates = Plan<Candidate<ChatProvider>>
+
+/** A plan without the candidates that are not kept. None of those that were requested may be left. */
+export function keepOnly<C extends Candidate> (plan: Plan<C>, isKept: (candidate: C) => boolean): Plan<C> {
+  return { ...plan, requested: plan.requested.filter(isKept), fallbacks: () => fallbacksWith(plan, isKept) }
+}
+
+function * fallbacksWith<C extends Candidate> (
+  plan: Plan<C>, isKept: (candidate: C) => boolean
+): Generator<readonly C[]> {
+  for (const candidates of plan.fallbacks()) {
+    const kept = candidates.filter(isKept)
+    if (kept.length > 0) yield kept
+  }
+}
 
 /**
  * A plan without the candidates that `refuse` refuses. A policy (`isFree`) may use any of its models; a
@@ -12,11 +25,9 @@ type Candidates = Plan<Candidate<ChatProvider>>
 export function narrowPlan (
   plan: Candidates, refuse: (candidate: Candidate<ChatProvider>) => GatewayError | null, isFree: boolean
 ): Candidates {
-  const suits = (candidate: Candidate<ChatProvider>): boolean => refuse(candidate) === null
-  const fallbacks = () => fallbacksWith(plan, suits)
-  const requested = plan.requested.filter(suits)
-  if (requested.length > 0) return { ...plan, requested, fallbacks }
-  const [first, ...others] = isFree ? [...fallbacks()] : []
+  const kept = keepOnly(plan, candidate => refuse(candidate) === null)
+  if (kept.requested.length > 0) return kept
+  const [first, ...others] = isFree ? [...kept.fallbacks()] : []
   if (first !== undefined) return planOf(plan, first, others)
   const [candidate] = plan.requested
   throw (candidate === undefined ? null : refuse(candidate)) ?? GatewayError.modelNotFound(plan.model.id)
@@ -36,4 +47,25 @@ function planOf (
   { model }: Candidates, first: Candidates['requested'], others: readonly Candidates['requested'][]
 ): Candidates {
   return { model: first[0]?.model ?? model, requested: first, fallbacks: () => others }
+}
+
+type Speaks = (candidate: Candidate<ChatProvider>) => boolean
+
+/**
+ * A plan without the models that their provider does not serve through chat, unless it is asked in an API of
+ * its own there (`speaks`). Throws GatewayError 404, as OpenAI does, when none of those asked for is left.
+ */
+export function onlyServed (plan: Candidates, speaks: Speaks = () => false): Candidates {
+  const isServed: Speaks = candidate => {
+    const { provider: { responsesOnly }, deployment } = candidate
+    return responsesOnly?.test(deployment.model) !== true || speaks(candidate)
+  }
+  const kept = keepOnly(plan, isServed)
+  if (kept.requested.length === 0) throw servedElsewhere(plan.model.id)
+  return kept
+}
+
+function servedElsewhere (model: string): GatewayError {
+  return new GatewayError(404, 'invalid_request_error',
+    `The model \`${model}\` is only supported in v1/responses.`, { param: 'model', code: 'unsupported_endpoint' })
 }

@@ -5,7 +5,7 @@ import { GatewayError } from '../shared/errors.ts'
 import { foldName } from '../shared/request-fields.ts'
 import type { AnyRequest, ChatOrText, ProviderCalls } from './client-api.ts'
 import { narrowPlan, preferring } from './narrow-plan.ts'
-import { searchOptions, unpricedSearch } from './request-checks.ts'
+import { searchOptions, unpricedSearch } from './priced-requests.ts'
 
 // A tool that a request only offers need not be used: a candidate that cannot run it, or has no price for it,
 // is called without it, and the response names it. Policies prefer the models that can; an operator may have

@@ -12,8 +12,8 @@ import type { Settled } from '../requests/delivery.ts'
 import type { RequestReservation } from '../requests/request-reservation.ts'
 import { noteExcess } from './context-window.ts'
 import type { ChatPlan } from './plan-chat.ts'
-import { extrasOf, type Extras } from './request-checks.ts'
-import type { AnyRequest, ProviderCalls } from './client-api.ts'
+import { extrasOf } from './priced-requests.ts'
+import type { AnyRequest, Extras, ProviderCalls } from './client-api.ts'
 
 interface ReservationOptions {
   reserved: RequestReservation

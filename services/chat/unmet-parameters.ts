@@ -3,7 +3,7 @@ import type { ModelConfig } from '../config/catalogue/types.ts'
 import type { Provider, UnmetParameters } from '../providers/provider.ts'
 import { isObject } from '../shared/json.ts'
 import { extraFields } from '../shared/request-fields.ts'
-import { hasCacheLifetime, refusalOf } from './request-checks.ts'
+import { hasCacheLifetime, refusalOf } from './priced-requests.ts'
 
 /** Parameters without which an answer would be another one; that others are dropped rules no model out. */
 const needed: ReadonlySet<string> = new Set([

@@ -71,5 +71,5 @@ export interface CatalogueImagePrice {
   furtherMegapixelNano?: number
 }
 
-/** The date of a model of which no source has one. */
+/** The release date of a model that has none in any source. */
 export const unknownRelease = new Date(defaultCreated * 1000).toISOString()
