@@ -1,4 +1,4 @@
-const azureAddress = /^\/(?:openai(?:\/v1)?(?:\/deployments\/(?<inOpenai>[^/?]+))?|v1\/deployments\/(?<inV1>[^/?]+))(?<rest>\/[^?]*)(?:\?(?<query>.*))?$/
+const azureAddress = /^\/(?:openai(?:\/v1)?|v1(?=\/deployments\/))(?:\/deployments\/(?<deployment>[^/?]+))?(?<rest>\/[^?]*)(?:\?(?<query>.*))?$/
 
 /** The parameter of a rewritten address that names the model. */
 export const deploymentParameter = 'deployment'
@@ -10,12 +10,11 @@ export const deploymentParameter = 'deployment'
  * Source: the client `AzureOpenAI` of openai 7.55.0.
  */
 export function withoutAzureForm (url: string): string {
-  const { inOpenai, inV1, rest, query } = azureAddress.exec(url)?.groups ?? {}
+  const { deployment, rest, query } = azureAddress.exec(url)?.groups ?? {}
   if (rest === undefined) return url
   const parameters = new URLSearchParams(query)
   parameters.delete('api-version')
   parameters.delete(deploymentParameter)
-  const deployment = inOpenai ?? inV1
   // The name is encoded in the path as it is in a query.
   const named = deployment === undefined ? '' : `${deploymentParameter}=${deployment}`
   const text = [named, parameters.toString()].filter(part => part !== '').join('&')
