@@ -20,7 +20,7 @@ import { inPieces, mp4Of, pngOf } from './samples.ts'
 import { until } from '../../helpers/until.ts'
 
 const video = { kind: 'video', account: 'a' } as const
-const limits = { idleMs: 400, totalMs: 1_500 }
+const limits = { idleMs: 1_000, totalMs: 3_000 }
 /** Far above every limit here, for a busy machine, and far below the defaults. */
 const boundMs = 8_000
 const bytes = mp4Of(12 * 1024 * 1024)
