@@ -77,7 +77,7 @@ async function stopUpstream (
   }
 }
 
-/** What canCancel a job at its provider; null if the API that serves its model cannot. */
+/** Returns what cancels a job at its provider; null if the API that serves its model cannot. */
 function cancelOf (
   { handle }: LiveJob, provider: VideoProvider | undefined
 ): ((signal: AbortSignal) => Promise<void>) | null {
