@@ -114,12 +114,13 @@ function afterPlugins (
   { extensions, keys, accounts }: FastifyInstance, withKey: onRequestHookHandler
 ): onRequestHookHandler {
   if (extensions?.hasLogins !== true) return withKey
-  async function identify (request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
-    const user = await extensions?.identify(request, reply) ?? null
+  const { identify } = extensions
+  async function identified (request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
+    const user = await identify(request, reply)
     return user !== null && setKey(request, await identifiedKey({ keys, accounts }, user))
   }
   return function (request, reply, done) {
-    identify(request, reply).then(isKnown => {
+    identified(request, reply).then(isKnown => {
       if (isKnown) done()
       else withKey.call(this, request, reply, done)
     }, done)
