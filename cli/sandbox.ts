@@ -1,10 +1,8 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
+import { scriptedVendors } from '../services/config/scripted.ts'
 import type { Terminal } from './terminal.ts'
-
-/** The vendors whose models a sandbox has without a `gateway.yaml`; nothing is sent to them. */
-const vendors = { OPENAI_API_KEY: 'scripted', ANTHROPIC_API_KEY: 'scripted', GEMINI_API_KEY: 'scripted' }
 
 /** Adds `sandbox`, which serves from memory and calls no provider. */
 export function addSandboxCommand (program: Command, terminal: Terminal): void {
@@ -13,7 +11,7 @@ export function addSandboxCommand (program: Command, terminal: Terminal): void {
     .requiredOption('--script <file>', 'the responses of the models, as YAML')
     .option('--port <port>', 'port to listen on; 0 for a free one', '0')
     .action(async ({ script, port }: { script: string, port: string }) => await terminal.serve({
-      ...vendors,
+      ...scriptedVendors,
       DATABASE_URL: 'sqlite::memory:',
       PORT: port,
       TOLLGATE_DISCOVER: 'off',

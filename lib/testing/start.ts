@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import { build } from '../../fastify.config.ts'
-import { scripted } from '../../services/config/scripted.ts'
+import { scripted, scriptedVendors } from '../../services/config/scripted.ts'
 import type { ResolvedModel } from '../../services/models/registry.ts'
 import { usdText } from '../../services/shared/money.ts'
 import type { ScriptStep } from '../../schemas/config/script.ts'
@@ -17,8 +17,6 @@ import type { ScriptedRequest, TestGateway, TestGatewayOptions } from './types.t
 /** Until a test says what the models do. */
 const unscripted = { models: {} }
 const url = 'http://tollgate.test'
-/** The vendors of the default configuration; nothing is sent to them. */
-const vendors = { OPENAI_API_KEY: 'scripted', ANTHROPIC_API_KEY: 'scripted', GEMINI_API_KEY: 'scripted' }
 
 /** Starts a gateway that calls no server. */
 export async function startTestGateway (
@@ -30,7 +28,7 @@ export async function startTestGateway (
     plugins,
     database: 'sqlite::memory:',
     media,
-    env: { ...vendors, ...settings, ...env, TOLLGATE_STARTING_CREDIT: String(credit) }
+    env: { ...scriptedVendors, ...settings, ...env, TOLLGATE_STARTING_CREDIT: String(credit) }
   })
   const reload = async () => scripted(await options.reload(), unscripted)
   const app = await build({ ...options, config: scripted(options.config, unscripted), reload })
