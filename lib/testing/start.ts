@@ -83,10 +83,9 @@ class RunningGateway implements TestGateway {
   }
 
   get requests (): ScriptedRequest[] {
-    const calls = this.app.models.config().providers.flatMap(({ id }) => {
-      return (this.app.providers.get(id)?.script?.calls ?? []).map(call => ({ ...call, provider: id }))
-    })
-    return calls.sort((one, other) => one.atMs - other.atMs)
+    return this.#scripts()
+      .flatMap(({ provider, script }) => script.calls.map(call => ({ ...call, provider })))
+      .sort((one, other) => one.atMs - other.atMs)
       .map(({ kind, provider, model, body }) => ({ kind, provider, model, body: Object(body) }))
   }
 
@@ -97,15 +96,22 @@ class RunningGateway implements TestGateway {
   }
 
   async close (): Promise<void> {
-    const providers = this.app.models.config().providers.map(({ id }) => this.app.providers.get(id))
+    const scripts = this.#scripts()
     await this.app.close()
     await rm(this.#media, { recursive: true, force: true })
-    const missing = providers.flatMap(provider => provider?.script?.unscripted ?? [])
+    const missing = scripts.flatMap(({ script }) => script.unscripted)
     if (missing.length > 0) throw new Error(`Calls without a step in the script: ${missing.join(', ')}`)
   }
 
   async [Symbol.asyncDispose] (): Promise<void> {
     await this.close()
+  }
+
+  #scripts () {
+    return this.app.models.config().providers.flatMap(({ id }) => {
+      const { script } = this.app.providers.get(id) ?? {}
+      return script === undefined ? [] : [{ provider: id, script }]
+    })
   }
 
   /** The deployments of a model share a queue. */
