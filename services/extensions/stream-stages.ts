@@ -19,7 +19,6 @@ const maxHeldBytes = 16 * 1024 * 1024
 /** The plugins that the chunks of one stream pass, in order. The usage passes none of them. */
 export class StreamStages {
   readonly #stages: readonly Stage[]
-  #isEnded = false
 
   constructor (runner: HookRunner, plugins: readonly RunningPlugin[], respond: Respond) {
     this.#stages = plugins.map(running => running.plugin.chunk === undefined
@@ -34,8 +33,6 @@ export class StreamStages {
 
   /** What is sent at the end, before the usage. Throws PluginError. */
   async end (): Promise<Chunk[]> {
-    if (this.#isEnded) return []
-    this.#isEnded = true
     const sent: Chunk[] = []
     for (const [at, stage] of this.#stages.entries()) {
       sent.push(...await this.#pass(await stage.end(), at + 1))
@@ -92,17 +89,15 @@ function choiceOf (choices: ChatCompletion['choices'], index: number): ChatCompl
 function holdingStage (runner: HookRunner, running: RunningPlugin, respond: Respond): Stage {
   const whole = new ResponseOfChunks(false)
   let bytes = 0
-  let isEmpty = true
   return {
     async take (chunk) {
-      isEmpty = false
       bytes += JSON.stringify(chunk).length
       if (bytes > maxHeldBytes) throw tooLong(running.plugin.name)
       whole.takeChunk(copyOf(chunk))
       return []
     },
     async end () {
-      if (isEmpty) return []
+      if (bytes === 0) return []
       const completion = wholeCompletion(whole.whole)
       return await Array.fromAsync(asChunks<Chunk>(await respond(runner, running, completion)))
     }
