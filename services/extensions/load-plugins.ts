@@ -33,8 +33,7 @@ export async function loadPlugins (
       loaded.push(plugin)
     } catch (error) {
       const { line, column } = entry
-      const message = error instanceof Error ? error.message : String(error)
-      problems.push({ path: `plugins[${index}]`, line, column, message: `${entry.use} ${message}` })
+      problems.push({ path: `plugins[${index}]`, line, column, message: `${entry.use} ${reasonOf(error)}` })
     }
   }
   if (problems.length > 0) throw new ConfigError(source, problems)
@@ -46,7 +45,7 @@ function checkGiven (plugins: readonly unknown[]): void {
     try {
       checkPlugin(plugin)
     } catch (error) {
-      throw new TypeError(`plugins[${index}] ${error instanceof Error ? error.message : String(error)}`)
+      throw new TypeError(`plugins[${index}] ${reasonOf(error)}`)
     }
   }
 }
@@ -68,8 +67,12 @@ async function importPlugin (use: string, source: string): Promise<object> {
   try {
     return await import(pathToFileURL(fileOf(use, source)).href)
   } catch (error) {
-    throw new Error(`cannot be loaded: ${error instanceof Error ? error.message : String(error)}`, { cause: error })
+    throw new Error(`cannot be loaded: ${reasonOf(error)}`, { cause: error })
   }
+}
+
+function reasonOf (error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 /** A path by its dot or slash, else a package that the folder of the file finds. */
