@@ -65,7 +65,7 @@ export async function toBuildOptions (
   return { settings, ...await openConfig(load, path ?? 'config', plugins) }
 }
 
-/** Creates the first key in an empty database, for a caller who wants it. */
+/** Creates the first key in an empty database if `onFirstKey` is given. */
 export async function createFirstKey (
   { store, keys, accounts }: FastifyInstance, { startingCreditNano }: Settings,
   { onFirstKey }: Pick<GatewayOptions, 'onFirstKey'>

@@ -20,7 +20,7 @@ export interface GatewayOptions {
   media?: string | undefined
   /** An admin key besides those in the database, for `/admin`. */
   adminKey?: string | undefined
-  /** The public URL of the gateway, including its prefix; by default by the host of each request. */
+  /** The public URL of the gateway, including its prefix; by default taken from the host of each request. */
   publicBaseUrl?: string | undefined
   /**
    * The environment variables of docs/settings.md, and those that `config` names. None by default.

@@ -21,7 +21,7 @@ declare module 'fastify' {
 interface RunningExtensions extends Omit<Extensions, 'begin' | 'logIn' | 'close'> {
   /** The hooks for a request that is about to be served; null if no plugin has any. */
   begin (reply: FastifyReply, payer: Payer, signal: AbortSignal): RequestHooks | null
-  /** The user who sends a request, if a plugin knows. Throws PluginError. */
+  /** Identifies the user who sends a request; null if no plugin does. Throws PluginError. */
   identify (request: FastifyRequest, reply: FastifyReply): Promise<IdentifiedUser | null>
   /** Runs the hook `settled` for a request. */
   requestEnded: RequestListener

@@ -1,24 +1,24 @@
 import type { Provider } from '../providers/provider.ts'
 
 /**
- * The providers as ones that have chat alone of the APIs for text: what plugins read and change is the chat
- * form, which providers must then get too.
+ * Returns the providers without their text APIs other than chat: plugins read and change the chat form, so
+ * providers must receive it too.
  */
 export function chatOnly (
   provider: (id: string) => Provider | undefined
 ): (id: string) => Provider | undefined {
-  const chatOnly = new WeakMap<Provider, Provider>()
+  const reduced = new WeakMap<Provider, Provider>()
   return id => {
     const found = provider(id)
     if (found === undefined) return undefined
-    const before = chatOnly.get(found)
+    const before = reduced.get(found)
     if (before !== undefined) return before
     const rest = { ...found }
     delete rest.complete
     delete rest.messages
     delete rest.responses
     delete rest.countMessageTokens
-    chatOnly.set(found, rest)
+    reduced.set(found, rest)
     return rest
   }
 }

@@ -5,7 +5,7 @@ const hooks = ['authenticate', 'request', 'attempt', 'chunk', 'response', 'settl
 const members = new Set<string>(['name', 'onError', 'timeoutMs', 'providers', ...hooks])
 const maxTimeoutMs = 600_000
 
-/** Throws TypeError, with a sentence after the plugin's name, for what is no plugin. */
+/** Throws TypeError if the value is not a plugin; the message continues the plugin's name. */
 export function checkPlugin (plugin: unknown): asserts plugin is TollgatePlugin {
   if (!isObject(plugin)) throw new TypeError('is not a plugin: it must be an object, or a function that returns one')
   const { name, onError, timeoutMs, providers } = plugin

@@ -7,7 +7,7 @@ import { ImageGenerationRequest } from '../../schemas/openai/images-generations.
 import { isObject, type JsonObject } from '../shared/json.ts'
 import type { Pieces, PluginCall } from './types.ts'
 
-// What hooks return is copied by way of its JSON text, so that a plugin that keeps it cannot change it later.
+// Values that hooks return are copied as JSON text, so a plugin that keeps one cannot change it later.
 
 const maxWholeBytes = 32 * 1024 * 1024
 const maxPieceBytes = 1024 * 1024

@@ -13,8 +13,8 @@ export type Extensions = ReturnType<typeof createExtensions>
 type Request = Omit<HookedRequest, 'log'>
 
 /**
- * The plugins of a gateway, in the order in which their hooks run. Throws TypeError for one that is none, or
- * whose name or protocol is taken.
+ * The plugins of a gateway, in the order in which their hooks run. Throws TypeError for an invalid
+ * plugin, and for a name or protocol that is taken.
  */
 export function createExtensions (plugins: readonly TollgatePlugin[], log: Log) {
   const protocols = new Map<string, ReturnType<typeof ownProvider>>()
@@ -56,7 +56,7 @@ export function createExtensions (plugins: readonly TollgatePlugin[], log: Log) 
       return hooked.length === 0 ? null : new RequestHooks(hooked, { ...request, log })
     },
 
-    /** Who sends a request, if a plugin knows. Throws PluginError. */
+    /** Identifies the sender of a request; null if no plugin does. Throws PluginError. */
     async logIn (login: LoginRequest, request: Omit<Request, 'key' | 'account' | 'tags' | 'problemIn'>): Promise<Login | null> {
       return await logIn(logins, login, { ...request, log })
     },

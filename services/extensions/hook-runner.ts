@@ -34,7 +34,7 @@ export interface RunningPlugin {
   readonly context: RequestContext
   /** The first decision of the hook that runs; later ones do not count. */
   decision: PluginError | PluginResponse | null
-  /** The hook that runs, so that its decisions count. */
+  /** The running hook; a decision counts only while it runs. */
   hook: HookName | null
   /** The model of the chat that it may respond to; null if it may not. */
   model: string | null
@@ -46,7 +46,7 @@ export interface RunningPlugin {
 export type HookRunner = ReturnType<typeof createHookRunner>
 
 export const defaultTimeoutMs = 5_000
-/** What the log says of an error that no hook has thrown to the gateway. */
+/** The log message for an error that escaped from a plugin instead of rejecting its hook. */
 export const escaped = 'an error has escaped from a plugin'
 
 /** Runs the hooks of plugins for one request, and keeps the notes about them. */
@@ -72,7 +72,7 @@ export function createHookRunner (plugins: readonly TollgatePlugin[], request: H
     return null
   }
 
-  /** The decision of the hook that has run; null: it has taken none. Throws PluginError for a rejection. */
+  /** The decision of the hook that has run; null if it made none. Throws PluginError for a rejection. */
   function decisionOf (running: RunningPlugin): PluginResponse | null {
     const { decision } = running
     if (decision === null) return null

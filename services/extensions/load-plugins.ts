@@ -17,8 +17,8 @@ const shipped: Readonly<Record<string, () => Promise<object>>> = {
 
 /**
  * Loads plugins in their order, after those that are `given`; their paths are relative to the file `source`.
- * Rejects with ConfigError, which names every plugin that cannot be loaded with its line, and with TypeError
- * for a given one that is no plugin.
+ * Rejects with ConfigError, which names each plugin that cannot be loaded and its line, and with TypeError if
+ * a given one is not a plugin.
  */
 export async function loadPlugins (
   plugins: readonly PluginConfig[], source: string, given: readonly TollgatePlugin[] = []

@@ -2,12 +2,12 @@ import { isObject } from '../shared/json.ts'
 import { createHookRunner, type HookedRequest } from './hook-runner.ts'
 import type { Identity, LoginRequest, TollgatePlugin } from './types.ts'
 
-/** Whom a plugin has identified. */
+/** A user identified by a plugin. */
 export interface Login { plugin: string, identity: Identity }
 
 /**
- * Lets each plugin with `authenticate` decide in order who sends a request; null if none knows. Throws
- * PluginError.
+ * Calls `authenticate` of the plugins in order until one identifies the sender of a request; null if none
+ * does. Throws PluginError.
  */
 export async function logIn (
   plugins: readonly TollgatePlugin[], login: LoginRequest,
@@ -26,7 +26,7 @@ export async function logIn (
   return null
 }
 
-/** Throws TypeError for what is no identity. */
+/** Throws TypeError for an invalid identity. */
 function checkedIdentity (returned: unknown): { identity: Identity | null } {
   if (returned === null || returned === undefined) return { identity: null }
   if (!isObject(returned)) throw new TypeError('authenticate() returned no identity')

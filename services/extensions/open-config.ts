@@ -10,7 +10,7 @@ interface OpenConfig {
 
 /**
  * Loads a configuration and its plugins, which follow those that are `given`; their paths are relative to the
- * file `source`. Rejects with ConfigError, and with TypeError for a given one that is no plugin.
+ * file `source`. Rejects with ConfigError, and with TypeError if a given one is not a plugin.
  */
 export async function openConfig (
   load: () => Promise<GatewayConfig>, source: string, given: readonly TollgatePlugin[] = []

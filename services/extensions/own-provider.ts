@@ -75,7 +75,7 @@ async function collect (chunks: AsyncIterable<ChatCompletionChunk>): Promise<Cha
   return wholeCompletion(whole.whole)
 }
 
-/** The failure of a generator as that of any provider. */
+/** Converts the failure of a generator into that of a provider. */
 function toUpstreamError (error: unknown, plugin: string): UpstreamError {
   if (error instanceof UpstreamError) return error
   if (error instanceof ProviderError || isLikeProviderError(error)) {

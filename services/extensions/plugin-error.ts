@@ -1,6 +1,6 @@
 import { GatewayError } from '../shared/errors.ts'
 
-/** The end of a request by a plugin, which does not speak against the provider. */
+/** Ends a request on behalf of a plugin; it does not count as a failure of the provider. */
 export class PluginError extends GatewayError {}
 
 /** 500: a hook has failed, and the plugin is not to be skipped. The cause is logged, never sent. */
@@ -9,7 +9,7 @@ export function pluginFailed (name: string, cause: unknown): PluginError {
   return new PluginError(500, 'server_error', message, { code: 'plugin_failed', cause })
 }
 
-/** The error that a plugin has chosen. Throws TypeError for one that is not an error of HTTP. */
+/** The error that a plugin has chosen. Throws TypeError for a status other than 400 to 599. */
 export function rejectedBy (status: unknown, message: unknown, code: unknown): PluginError {
   if (typeof status !== 'number' || !Number.isInteger(status) || status < 400 || status > 599) {
     throw new TypeError('reject() takes a status from 400 to 599')

@@ -15,7 +15,7 @@ export interface AttemptedCall<Response> {
   call: AttemptCall
   /** Calls the provider. */
   next: () => Promise<Response>
-  /** What a plugin may know of its response. */
+  /** The part of the response that a plugin may see. */
   outcomeOf: (response: Response, tookMs: number) => AttemptOutcome
 }
 

@@ -17,13 +17,13 @@ export interface TollgatePlugin {
   /** 1 to 64 letters, digits, `.`, `_`, `-`, `/` and `@`, unique in the gateway. */
   readonly name: string
   /**
-   * What a hook that throws, returns nonsense or exceeds its time does: `fail` ends the request with 500 (the
-   * default), `skip` serves it without the plugin.
+   * The effect of a hook that throws, returns an invalid value or exceeds its time: `fail` ends the request
+   * with 500 (the default), `skip` serves it without the plugin.
    */
   readonly onError?: 'fail' | 'skip'
   /** Time limit of each hook in ms, 5,000 by default. */
   readonly timeoutMs?: number
-  /** Who sends a request to `/v1`; null lets the next plugin decide. Tollgate's keys come last. */
+  /** Identifies the sender of a request to `/v1`; null lets the next plugin, or Tollgate's keys, decide. */
   authenticate? (request: LoginRequest, context: LoginContext): Awaitable<Identity | null | undefined>
   /** Before the money is reserved: changes a request, rejects it or responds to it. */
   request? (call: PluginCall, context: RequestContext): Awaitable<PluginCall | undefined | void>
@@ -85,7 +85,7 @@ export interface LoginRequest {
 
 export type LoginContext = Pick<PluginContext, 'requestId' | 'signal' | 'reject'>
 
-/** Whose request it is. The key of a subject is created at its first request, and is listed as any other. */
+/** The sender of a request. A subject's key is created at the first request and listed like any other. */
 export interface Identity {
   /** The account that pays. */
   account: string

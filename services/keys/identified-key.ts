@@ -5,7 +5,7 @@ import { noLimits, type Limits } from '../shared/limits.ts'
 import type { Keys } from './keys.ts'
 import type { KeyRecord } from './types.ts'
 
-/** A user whom a plugin has identified. */
+/** A user identified by a plugin. */
 export interface IdentifiedUser {
   plugin: string
   account: string
@@ -19,7 +19,7 @@ export interface IdentifiedUser {
 
 /**
  * The key of a user, created at the first request: the user has no secret, but is limited, listed and revoked
- * as any key. Throws GatewayError 401 for a revoked key, 403 for an unknown account; StoreUnavailable.
+ * like any key. Throws GatewayError 401 for a revoked key, 403 for an unknown account; StoreUnavailable.
  */
 export async function identifiedKey (
   { keys, accounts }: { keys: Keys, accounts: Pick<Accounts, 'create'> }, user: IdentifiedUser

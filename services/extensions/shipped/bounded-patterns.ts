@@ -3,7 +3,7 @@ import { createContext, Script, type Context } from 'node:vm'
 /** A regular expression and what replaces its matches. */
 export interface PatternRule { pattern: string, replacement: string }
 
-/** The longest that all patterns may take for one request or chunk, because they block the event loop. */
+/** Time limit of all patterns together for one request or chunk: they block the event loop. */
 const limitMs = 200
 
 const prepare = new Script(`

@@ -19,7 +19,7 @@ type Verdict =
 const maxBytes = 8 * 1024 * 1024
 
 /**
- * Has a server of the operator judge requests and responses: `{"action": "allow"}`, `"block"` with a
+ * Lets a server of the operator judge requests and responses: `{"action": "allow"}`, `"block"` with a
  * `message`, or `"replace"` with a `body`. A stream is held back until its end is judged.
  */
 export default definePlugin(({ url, headers = {}, stages = ['before', 'after'] }: GuardrailOptions) => {

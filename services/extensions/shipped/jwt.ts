@@ -5,7 +5,7 @@ import { definePlugin, type Identity } from '../types.ts'
 export interface JwtOptions {
   /** The address of the issuer's keys (JWKS). */
   jwks: string
-  /** What `iss` and `aud` must be. */
+  /** The required `iss` and `aud`. */
   issuer: string
   audience: string
   /** The allowed algorithms; `RS256` and `ES256` by default. */
@@ -22,7 +22,7 @@ export interface JwtOptions {
   requests_per_minute?: number
 }
 
-/** Symmetric ones and `none` would let anyone with the public keys sign. */
+/** Symmetric algorithms and `none` would let anyone with the public keys sign. */
 const possible = new Set([
   'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'
 ])

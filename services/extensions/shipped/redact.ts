@@ -22,7 +22,7 @@ const builtIn: Readonly<Record<string, string>> = {
 
 const maxPatterns = 50
 const maxPatternLength = 1_000
-/** So much of a stream is held back: a longer match may be cut in two. */
+/** Length of the text that a stream holds back; a longer match may be cut in two. */
 const heldLength = 256
 
 /** Replaces what matches a pattern in prompts and, with `responses`, in responses. */
@@ -61,10 +61,10 @@ export default definePlugin(({ detect = [], patterns = [], responses = false }: 
   }
 })
 
-/** The members that hold what was written; others, such as addresses of pictures, stay. */
+/** The members that hold text; others, such as image URLs, stay. */
 const written = new Set(['prompt', 'content', 'text', 'arguments', 'input', 'refusal', 'reasoning_content'])
 
-/** A copy with what was written replaced, at once and so within one time limit. */
+/** A copy with that text replaced, in one call and so within one time limit. */
 function redactedIn<Json extends object> (json: Json, rules: BoundedPatterns): Json {
   const texts: string[] = []
   const read = (name: string, value: unknown): unknown => {

@@ -72,7 +72,7 @@ function errorOf (error: NonNullable<ScriptStep['error']>): UpstreamError {
   })
 }
 
-/** How the job of a video ends: null for a video. */
+/** The error that ends the job of a video; null if it succeeds. */
 export function videoErrorOf ({ video }: ScriptStep): UpstreamError | null {
   const code = video?.failed
   if (code === undefined) return null

@@ -7,10 +7,7 @@ import { generateSandboxImages } from './images.ts'
 import { directiveOf, videoErrorOf, type Script } from './script.ts'
 import { openFilm } from './videos.ts'
 
-/**
- * The parts of a provider that play a script: what the provider takes and what it costs stay the same, but no
- * server is called.
- */
+/** The parts of a provider that play a script: limits and prices stay the same, but no server is called. */
 export function scriptedParts ({ chat, images, videos }: ProviderParts, script: Script): ProviderParts {
   return {
     ...chat !== undefined && {
@@ -20,7 +17,7 @@ export function scriptedParts ({ chat, images, videos }: ProviderParts, script: 
       }
     },
     ...images !== undefined && {
-      // With what the provider says of its models.
+      // Keeps the provider's facts about its models.
       images: upstream => Object.assign((call: ImageCall) => play(call, script), { ...images(upstream) })
     },
     ...videos !== undefined && { videos: upstream => scriptedVideos(videos(upstream), script) }
