@@ -2,7 +2,8 @@ import { isObject } from '../shared/json.ts'
 import type { TollgatePlugin } from './types.ts'
 
 const hooks = ['authenticate', 'request', 'attempt', 'chunk', 'response', 'settled', 'close'] as const
-const members = new Set<string>(['name', 'onError', 'timeoutMs', 'providers', ...hooks])
+/** Every member that a plugin may have. */
+export const members: ReadonlySet<string> = new Set<string>(['name', 'onError', 'timeoutMs', 'providers', ...hooks])
 const maxTimeoutMs = 600_000
 
 /** Throws TypeError if the value is not a plugin; the message continues the plugin's name. */

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { protocolNames } from '../../schemas/config/known-providers.ts'
 import type { GatewayConfig, PluginConfig } from '../config/catalogue/types.ts'
 import { ConfigError, type Problem } from '../config/config-error.ts'
-import { checkPlugin } from './check-plugin.ts'
+import { checkPlugin, members } from './check-plugin.ts'
 import type { TollgatePlugin } from './types.ts'
 
 /** The shipped plugins; each is loaded on first use. */
@@ -58,7 +58,17 @@ async function load (
   const plugin: unknown = typeof exported === 'function' ? await exported(options) : exported
   if (typeof exported !== 'function' && Object.keys(options).length > 0) throw new TypeError('takes no options')
   checkPlugin(plugin)
-  return { ...plugin, ...onError !== null && { onError }, ...timeoutMs !== null && { timeoutMs } }
+  const settings = { ...onError !== null && { onError }, ...timeoutMs !== null && { timeoutMs } }
+  return { ...asPlainObject(plugin), ...settings }
+}
+
+/** The same plugin as a plain object: spreading an instance of a class would lose its methods. */
+function asPlainObject (plugin: TollgatePlugin): TollgatePlugin {
+  const entries = [...members].flatMap(member => {
+    const value: unknown = Reflect.get(plugin, member)
+    return value === undefined ? [] : [[member, typeof value === 'function' ? value.bind(plugin) : value]]
+  })
+  return { ...plugin, ...Object.fromEntries(entries) }
 }
 
 async function importPlugin (use: string, source: string): Promise<object> {

@@ -36,6 +36,17 @@ t.test('plugins are files beside gateway.yaml, packages and shipped ones, with t
   ])
 })
 
+t.test('a plugin may be an instance of a class', async t => {
+  const path = folderOf(t, 'plugins: [{ use: ./guard.js, timeout_ms: 500 }]\n', {
+    'guard.js': 'class Guard { #calls = 0; get name () { return "guard" } request () { this.#calls++ } settled () { return this.#calls } }\nexport default new Guard()'
+  })
+  const { plugins: [guard] } = await load(path)
+  t.match(guard, { name: 'guard', timeoutMs: 500 })
+  const context = {} as never
+  await guard?.request?.({} as never, context)
+  t.equal(await guard?.settled?.({} as never, context), 1)
+})
+
 t.test('each plugin that cannot be loaded is named with its line', async t => {
   const path = folderOf(t, `plugins:
   - ./missing.ts
