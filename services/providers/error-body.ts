@@ -1,6 +1,6 @@
 import { UpstreamError, type UpstreamErrorKind } from '../shared/errors.ts'
 import { isObject, isText, type JsonObject, ownMember } from '../shared/json.ts'
-import { detailsOf, errorObjectIn, retryDelayMs } from './google-status.ts'
+import { retryDelayMs } from './google-status.ts'
 import { orMissingAddress } from './missing-address.ts'
 import { masked, readErrorBody, retryAfterMsOf } from './upstream/read-response.ts'
 import type { UpstreamResponse } from './upstream/response.ts'
@@ -17,7 +17,7 @@ export async function readUpstreamError (
 export function upstreamErrorFrom (
   response: Pick<UpstreamResponse, 'status' | 'headers'>, body: unknown, secret: string | null
 ): UpstreamError {
-  const retryAfterMs = retryAfterMsOf(response.headers) ?? retryDelayMs(detailsOf(errorObjectIn(body)))
+  const retryAfterMs = retryAfterMsOf(response.headers) ?? retryDelayMs(body)
   const first = Array.isArray(body) ? body[0] : body
   const error = errorFromFields(isObject(first) ? first.error ?? first : null, response.status, secret)
   const shouldRetry = response.headers['x-should-retry'] === 'false' ? false : undefined

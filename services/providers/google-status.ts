@@ -11,9 +11,9 @@ export function detailsOf (error: JsonObject | null): readonly JsonObject[] {
   return Array.isArray(error?.details) ? error.details.filter(isObject) : []
 }
 
-/** `retryDelay` of a google.rpc.RetryInfo, e.g. `17.5s`, in ms; undefined without one. */
-export function retryDelayMs (details: readonly JsonObject[]): number | undefined {
-  for (const { retryDelay } of details) {
+/** `retryDelay` of the google.rpc.RetryInfo in a body, e.g. `17.5s`, in ms; undefined without one. */
+export function retryDelayMs (body: unknown): number | undefined {
+  for (const { retryDelay } of detailsOf(errorObjectIn(body))) {
     const seconds = typeof retryDelay === 'string' ? Number.parseFloat(retryDelay) : NaN
     if (seconds >= 0) return Math.ceil(seconds * 1000)
   }

@@ -1,6 +1,6 @@
 import { UpstreamError, type UpstreamErrorKind } from '../../shared/errors.ts'
 import { isObject, isText, type JsonObject, ownMember } from '../../shared/json.ts'
-import { detailsOf, errorObjectIn, retryDelayMs } from '../google-status.ts'
+import { errorObjectIn, retryDelayMs } from '../google-status.ts'
 import { orMissingAddress } from '../missing-address.ts'
 import { masked, readErrorBody, retryAfterMsOf } from '../upstream/read-response.ts'
 import { kindByStatus } from '../upstream/status-kinds.ts'
@@ -11,9 +11,10 @@ export async function readAnthropicError (
   response: UpstreamResponse, secret: string | null
 ): Promise<UpstreamError> {
   const { status, headers } = response
-  const error = errorObjectIn(await readErrorBody(response))
+  const body = await readErrorBody(response)
+  const error = errorObjectIn(body)
   const shouldRetry = headers['x-should-retry'] === 'false' ? false : undefined
-  const retryAfterMs = retryAfterMsOf(headers) ?? retryDelayMs(detailsOf(error))
+  const retryAfterMs = retryAfterMsOf(headers) ?? retryDelayMs(body)
   return orMissingAddress(toError(error, { status, secret, retryAfterMs, shouldRetry }), response)
 }
 

@@ -23,7 +23,7 @@ export function geminiErrorIn (
   return new UpstreamError(kind, 'yes', message.slice(0, 2000), {
     status: code,
     type: status,
-    retryAfterMs: retryDelayMs(details),
+    retryAfterMs: retryDelayMs(body),
     ...(kind === 'bad_request' && tooLong.test(message) ? { code: 'context_length_exceeded', param: 'messages' } : {})
   })
 }

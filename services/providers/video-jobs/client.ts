@@ -1,6 +1,6 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import type { JsonObject } from '../../shared/json.ts'
-import { detailsOf, errorObjectIn, retryDelayMs } from '../google-status.ts'
+import { retryDelayMs } from '../google-status.ts'
 import {
   masked, objectOf, parseResponse, readErrorBody, readText, retryAfterMsOf
 } from '../upstream/read-response.ts'
@@ -62,7 +62,7 @@ export function createVideoClient (upstream: Upstream, options: VideoClientOptio
 
   async function readError (upstream: UpstreamResponse): Promise<UpstreamError> {
     const body = await readErrorBody(upstream)
-    const retryAfterMs = retryAfterMsOf(upstream.headers) ?? retryDelayMs(detailsOf(errorObjectIn(body)))
+    const retryAfterMs = retryAfterMsOf(upstream.headers) ?? retryDelayMs(body)
     return toError(upstream.status, readErrorDetail(body), retryAfterMs)
   }
 
