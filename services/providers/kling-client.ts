@@ -3,6 +3,7 @@ import { UpstreamError } from '../shared/errors.ts'
 import type { JsonObject } from '../shared/json.ts'
 import { bearerAuth, createVideoClient, type VideoClient } from './video-jobs/client.ts'
 import { textOrNull } from './video-jobs/errors.ts'
+import { createJwt } from './json-web-token.ts'
 import type { VideoProvider } from './provider-video.ts'
 import type { Upstream } from './provider.ts'
 
@@ -75,11 +76,8 @@ function tokenAuth (apiKey: string) {
 
 const token = { lifetimeS: 1800, clockSkewS: 5 }
 
-/** A JSON Web Token signed with HS256. Source: RFC 7519 and RFC 7515. */
 function createToken (accessKey: string, secretKey: string): string {
   const nowS = Math.floor(Date.now() / 1000)
   const claims = { iss: accessKey, exp: nowS + token.lifetimeS, nbf: nowS - token.clockSkewS }
-  const parts = [{ alg: 'HS256', typ: 'JWT' }, claims].map(part => JSON.stringify(part))
-  const text = parts.map(part => Buffer.from(part).toString('base64url')).join('.')
-  return `${text}.${createHmac('sha256', secretKey).update(text).digest('base64url')}`
+  return createJwt({ alg: 'HS256', typ: 'JWT' }, claims, text => createHmac('sha256', secretKey).update(text).digest())
 }

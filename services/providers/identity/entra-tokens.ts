@@ -2,6 +2,7 @@ import { constants, createPrivateKey, randomUUID, sign, X509Certificate } from '
 import { readFile } from 'node:fs/promises'
 import type { EntraConfig } from '../../../schemas/config/entra.ts'
 import { isText } from '../../shared/json.ts'
+import { createJwt } from '../json-web-token.ts'
 import { callIdentityService, jsonIn, readToken, unreadable, wrongCredentials } from './request-token.ts'
 import type { AccessToken } from './token-source.ts'
 
@@ -53,18 +54,16 @@ function asAssertion (assertion: string): Record<string, string> {
 /** A JWT that lasts ten minutes, signed with the key of a certificate. */
 function signedAssertion (pem: string, password: string | null, clientId: string, audience: string): string {
   try {
-    const thumbprint = new X509Certificate(pem).fingerprint256.replaceAll(':', '')
+    const thumbprint = Buffer.from(new X509Certificate(pem).fingerprint256.replaceAll(':', ''), 'hex')
     const issued = Math.floor(Date.now() / 1000)
-    const parts = [
-      { alg: 'PS256', typ: 'JWT', 'x5t#S256': Buffer.from(thumbprint, 'hex').toString('base64url') },
-      { aud: audience, iss: clientId, sub: clientId, jti: randomUUID(), nbf: issued, exp: issued + 600 }
-    ]
-    const signed = parts.map(part => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
+    const header = { alg: 'PS256', typ: 'JWT', 'x5t#S256': thumbprint.toString('base64url') }
+    const claims = {
+      aud: audience, iss: clientId, sub: clientId, jti: randomUUID(), nbf: issued, exp: issued + 600
+    }
     const key = createPrivateKey({ key: pem, ...(password === null ? {} : { passphrase: password }) })
-    const signature = sign('sha256', Buffer.from(signed), {
+    return createJwt(header, claims, text => sign('sha256', text, {
       key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST
-    })
-    return `${signed}.${signature.toString('base64url')}`
+    }))
   } catch {
     throw wrongCredentials('The certificate or its private key cannot be read.')
   }

@@ -2,6 +2,7 @@ import { sign } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, isText, type JsonObject } from '../../shared/json.ts'
+import { createJwt } from '../json-web-token.ts'
 import { readGoogleCredentials, textOfCredentials as textOf } from './google-credentials.ts'
 import {
   callIdentityService, jsonIn, readToken, unreadable, wrongCredentials
@@ -59,14 +60,11 @@ async function tokenOfServiceAccount (account: JsonObject): Promise<AccessToken>
 /** A JWT that lasts an hour, signed with the key of the account. Source: RFC 7523. */
 function assertionOf (account: JsonObject, audience: string): string {
   const issued = Math.floor(Date.now() / 1000)
-  const parts = [
-    { alg: 'RS256', typ: 'JWT', kid: account.private_key_id },
-    { iss: textOf(account, 'client_email'), scope, aud: audience, iat: issued, exp: issued + 3600 }
-  ]
-  const signed = parts.map(part => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
+  const header = { alg: 'RS256', typ: 'JWT', kid: account.private_key_id }
+  const claims = { iss: textOf(account, 'client_email'), scope, aud: audience, iat: issued, exp: issued + 3600 }
   const key = textOf(account, 'private_key')
   try {
-    return `${signed}.${sign('RSA-SHA256', Buffer.from(signed), key).toString('base64url')}`
+    return createJwt(header, claims, text => sign('RSA-SHA256', text, key))
   } catch {
     throw wrongCredentials("The 'private_key' of the service account cannot be read.")
   }
