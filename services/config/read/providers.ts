@@ -82,17 +82,17 @@ function readHosted (entry: ConfigEntry<ProviderEntry>, document: YamlDocument):
   return { ...parsed(item), protocol, dialect, claims, ...azure, ...vertex }
 }
 
-/** A provider whose protocol a plugin brings, which gets the base URL alone. */
+/** A provider whose protocol a plugin brings; the plugin gets only the base URL. */
 function readOwn (
-  { item, path }: ConfigEntry<ProviderEntry>, protocol: string, document: YamlDocument
+  entry: ConfigEntry<ProviderEntry>, protocol: string, document: YamlDocument
 ): ProviderConfig {
+  const { item, path } = entry
   for (const key of ['dialect', 'api_key', 'headers', 'responses', 'allow_fields', 'video_ms'] as const) {
     const hint = key === 'api_key' || key === 'headers' ? '; use the options of the plugin' : ''
     if (document.has([...path, key])) document.report([...path, key], `is not given to plugins${hint}`, 'key')
   }
-  const { url, problem } = item.base_url === undefined ? { url: '', problem: null } : readBaseUrl(item.base_url)
-  if (problem !== null) document.report([...path, 'base_url'], problem)
-  return { ...parsed(item), protocol, dialect: 'compatible', baseUrl: url ?? '', claims: item.claims ?? [] }
+  const baseUrl = statedUrl(entry, document) ?? ''
+  return { ...parsed(item), protocol, dialect: 'compatible', baseUrl, claims: item.claims ?? [] }
 }
 
 /** The fields as they stand; a script and an identity are read with what they refer to. */
@@ -117,14 +117,20 @@ function protocolOf ({ id, protocol, dialect }: ProviderEntry): string {
   return protocol ?? known?.protocol ?? 'openai'
 }
 
+/** The base URL in the file; empty for a wrong one, which is reported; null without one. */
+function statedUrl ({ item, path }: ConfigEntry<ProviderEntry>, document: YamlDocument): string | null {
+  if (item.base_url === undefined) return null
+  const { url, problem } = readBaseUrl(item.base_url)
+  if (problem !== null) document.report([...path, 'base_url'], problem)
+  return url ?? ''
+}
+
 function baseUrlOf (
-  { item, path }: ConfigEntry<ProviderEntry>, protocol: Protocol, dialect: string, document: YamlDocument
+  entry: ConfigEntry<ProviderEntry>, protocol: Protocol, dialect: string, document: YamlDocument
 ): string {
-  if (item.base_url !== undefined) {
-    const { url, problem } = readBaseUrl(item.base_url)
-    if (problem !== null) document.report([...path, 'base_url'], problem)
-    return url ?? ''
-  }
+  const { item, path } = entry
+  const stated = statedUrl(entry, document)
+  if (stated !== null) return stated
   if (isVertex(item, protocol, dialect)) return vertexUrl(item.region ?? 'global')
   const rows = knownProviders.filter((row) => row.protocol === protocol)
   const known = rows.find(({ id }) => id === item.id) ??
