@@ -1,11 +1,11 @@
 import type { ModelKind } from '../../config/catalogue/kinds.ts'
 import { isObject, isText, type JsonObject } from '../../shared/json.ts'
+import { pagesOf } from '../list-pages.ts'
 import { readObject } from '../upstream/read-response.ts'
 import type { Connection } from '../upstream/response.ts'
-import { urlPart } from '../url-part.ts'
 import { foundationModel } from './model-names.ts'
 
-const pages = { size: 1000, most: 20 }
+const profilesPath = '/inference-profiles?maxResults=1000&type=SYSTEM_DEFINED'
 const kinds: Readonly<Record<string, ModelKind>> = { TEXT: 'chat', IMAGE: 'image', VIDEO: 'video' }
 
 /**
@@ -27,16 +27,11 @@ export async function listModels (
     foundation.set(id, kind)
     if (Array.isArray(types) && types.includes('ON_DEMAND')) listed.set(id, kind)
   }
-  let token = ''
-  for (let page = 0; page < pages.most; page++) {
-    const next = token === '' ? '' : `&nextToken=${urlPart(token)}`
-    const { inferenceProfileSummaries: profiles, nextToken } =
-      await get(`/inference-profiles?maxResults=${pages.size}&type=SYSTEM_DEFINED${next}`)
+  const pages = pagesOf(query => get(profilesPath + query), { parameter: 'nextToken', member: 'nextToken' })
+  for await (const { inferenceProfileSummaries: profiles } of pages) {
     for (const { inferenceProfileId: id, status } of objectsIn(profiles)) {
       if (isText(id) && status === 'ACTIVE') listed.set(id, foundation.get(foundationModel(id)) ?? 'chat')
     }
-    token = isText(nextToken) ? nextToken : ''
-    if (token === '') break
   }
   return listed
 }

@@ -10,9 +10,8 @@ import { createPartReader } from './media.ts'
 import { toGenerateContentRequest, unmetByGemini } from './request.ts'
 import { readChunks } from './stream.ts'
 import { awaitedBy, type UpstreamResponse, type UpstreamRequest } from '../upstream/response.ts'
+import { googlePages, pagesOf } from '../list-pages.ts'
 import { urlPart } from '../url-part.ts'
-
-const maxPages = 20
 
 /**
  * Chat over Google's Gemini API, below `…/v1beta`. Source: ai.google.dev, and @google/genai 3.1.0. One long
@@ -68,16 +67,10 @@ export function createGemini ({ apiKey, headers, connection, download }: Upstrea
   }
 
   async function models (signal: AbortSignal): Promise<string[]> {
-    const names: string[] = []
-    let token = ''
-    for (let page = 0; page < maxPages; page++) {
-      const query = token === '' ? '' : `&pageToken=${urlPart(token)}`
-      const list = await objectIn(await get(`/models?pageSize=1000${query}`, signal), apiKey)
-      names.push(...namesIn(list))
-      token = typeof list.nextPageToken === 'string' ? list.nextPageToken : ''
-      if (token === '') break
-    }
-    return names
+    const read = async (query: string): Promise<JsonObject> =>
+      await objectIn(await get(`/models?pageSize=1000${query}`, signal), apiKey)
+    const lists = await Array.fromAsync(pagesOf(read, googlePages))
+    return lists.flatMap(namesIn)
   }
 
   return { chat, models, unmet: unmetByGemini }

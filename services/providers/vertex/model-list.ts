@@ -1,30 +1,25 @@
 import { isObject, isText, type JsonObject } from '../../shared/json.ts'
 import { readGeminiError } from '../gemini/errors.ts'
+import { googlePages, pagesOf } from '../list-pages.ts'
 import type { Upstream } from '../provider.ts'
 import { readObject } from '../upstream/read-response.ts'
-import { urlPart } from '../url-part.ts'
 
 const publishers = ['google', 'anthropic'] as const
-const pages = { size: 100, most: 20 }
+const pageSize = 100
 
-/** The names of the models that a provider of the protocol can call. Throws UpstreamError. */
+/** The names of the models on Vertex AI that the gateway can call. Throws UpstreamError. */
 export async function listVertexModels (
   { connection, headers }: Upstream, signal: AbortSignal
 ): Promise<string[]> {
   async function listOf (publisher: string): Promise<string[]> {
-    const names: string[] = []
-    let token = ''
-    for (let page = 0; page < pages.most; page++) {
-      const query = token === '' ? '' : `&pageToken=${urlPart(token)}`
-      const path = `/${publisher}/models?pageSize=${pages.size}${query}`
+    async function read (query: string): Promise<JsonObject> {
+      const path = `/${publisher}/models?pageSize=${pageSize}${query}`
       const response = await connection.send({ method: 'GET', path, headers, signal })
       if (response.status !== 200) throw await readGeminiError(response, null)
-      const list = await readObject(response)
-      names.push(...namesIn(list))
-      token = isText(list.nextPageToken) ? list.nextPageToken : ''
-      if (token === '') break
+      return await readObject(response)
     }
-    return names
+    const lists = await Array.fromAsync(pagesOf(read, googlePages))
+    return lists.flatMap(namesIn)
   }
 
   return (await Promise.all(publishers.map(listOf))).flat()
