@@ -93,7 +93,8 @@ export async function * translateNamedEvents<Chunk> (
   throw cutShort()
 }
 
-function cutShort (): UpstreamError {
+/** The error of a stream that ends before its last event. */
+export function cutShort (): UpstreamError {
   return new UpstreamError('bad_reply', 'yes', 'The provider\'s stream ended before it was complete.')
 }
 

@@ -1,8 +1,7 @@
 import type { ChatCompletionChunk } from '../../../schemas/openai/chat-completions.ts'
-import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, isText, type JsonObject } from '../../shared/json.ts'
 import { MessageChunks } from '../anthropic/chunks.ts'
-import { parseEvent } from '../named-events.ts'
+import { cutShort, parseEvent } from '../named-events.ts'
 import type { StreamReport } from '../report.ts'
 import type { UpstreamResponse } from '../upstream/response.ts'
 import { tokensIn, stopOf, type ResponseHead } from './converse-response.ts'
@@ -32,7 +31,7 @@ export async function * readConverseStream (
     for (const one of events.take(event, body)) yield * writer.take(one)
     if (writer.isDone) return response.finish()
   }
-  throw new UpstreamError('bad_reply', 'yes', 'The provider\'s stream ended before it was complete.')
+  throw cutShort()
 }
 
 /** Turns the events of ConverseStream into those of the Messages API. */

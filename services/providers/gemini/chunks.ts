@@ -1,6 +1,6 @@
 import type { ChatCompletionChunk } from '../../../schemas/openai/chat-completions.ts'
 import type { CompletionUsage } from '../../../schemas/openai/usage.ts'
-import { UpstreamError } from '../../shared/errors.ts'
+import { cutShort } from '../named-events.ts'
 import type { JsonObject } from '../../shared/json.ts'
 import {
   functionCallOf, responseHead, imageOf, isEmpty, toolCallOf, type ResponseOptions, type Head
@@ -53,10 +53,10 @@ export class ResponseChunks {
     if (this.#choices.size === 0 && this.#promptRefusal !== null) {
       return [...this.#close(0, newChoice(), 'content_filter', this.#promptRefusal), this.#chunk()]
     }
-    if (this.#choices.size === 0) throw brokeOff()
+    if (this.#choices.size === 0) throw cutShort()
     const endings = [...this.#choices].flatMap(([index, choice]) => {
       const { finish, finishMessage, isEmpty, calls } = choice
-      if (finish === null) throw brokeOff()
+      if (finish === null) throw cutShort()
       const { reason, refusal } = mapFinishReason({
         finish, finishMessage, hasCalls: calls > 0, isEmpty, isLegacy: this.#options.isLegacy
       })
@@ -127,8 +127,4 @@ export class ResponseChunks {
 
 function newChoice (): ChoiceState {
   return { calls: 0, isOpen: false, isEmpty: true, finish: null, finishMessage: '' }
-}
-
-function brokeOff (): UpstreamError {
-  return new UpstreamError('bad_reply', 'yes', 'The provider\'s stream ended before it was complete.')
 }
