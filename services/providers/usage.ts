@@ -1,3 +1,4 @@
+import { UpstreamError } from '../shared/errors.ts'
 import { isObject, withMembers, type JsonObject } from '../shared/json.ts'
 import type { Usage } from './report.ts'
 
@@ -41,6 +42,13 @@ const maxTokens = 2 ** 32
 export function tokenCount (value: unknown): number | undefined {
   const isCount = typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= maxTokens
   return isCount ? value : undefined
+}
+
+/** The count of a prompt's tokens in a response that has nothing else. Throws UpstreamError without one. */
+export function countOfPrompt (value: unknown): number {
+  const count = tokenCount(value)
+  if (count === undefined) throw new UpstreamError('bad_reply', 'yes', 'The provider has not counted the tokens.')
+  return count
 }
 
 /** The value at a path of keys; undefined if there is none. */

@@ -1,4 +1,3 @@
-import { UpstreamError } from '../../shared/errors.ts'
 import { isText } from '../../shared/json.ts'
 import { outputLimitOf } from '../../shared/request-fields.ts'
 import {
@@ -8,7 +7,7 @@ import { recordChoices } from '../generated-text.ts'
 import type { ChatResponse, ChatApi, ChatCall, MessagesCall, NativeResponse, Upstream } from '../provider.ts'
 import { atAnthropic, type PlaceCall } from './place.ts'
 import { createReport, recordUsage, statedName, type StreamReport } from '../report.ts'
-import { readUsage, tokenCount } from '../usage.ts'
+import { countOfPrompt, readUsage } from '../usage.ts'
 import { cachesForAnHour } from './cache-marks.ts'
 import { toCompletion } from './completion.ts'
 import { readAnthropicError } from './errors.ts'
@@ -140,9 +139,7 @@ export function createMessagesApi (
     const body = countedBody(original, members)
     const upstream = await connection.send({ method: 'POST', ...placed, body, signal })
     if (upstream.status !== 200) throw await readAnthropicError(upstream, apiKey)
-    const count = tokenCount((await readObject(upstream)).input_tokens)
-    if (count === undefined) throw new UpstreamError('bad_reply', 'yes', 'The provider has not counted the tokens.')
-    return count
+    return countOfPrompt((await readObject(upstream)).input_tokens)
   }
 
   async function models (signal: AbortSignal): Promise<string[]> {

@@ -1,5 +1,4 @@
 import type { ModelKind } from '../../config/catalogue/kinds.ts'
-import { UpstreamError } from '../../shared/errors.ts'
 import { isObject } from '../../shared/json.ts'
 import { createMessagesApi } from '../anthropic/anthropic.ts'
 import { toCompletion } from '../anthropic/completion.ts'
@@ -11,7 +10,7 @@ import { createReport, recordUsage, statedName } from '../report.ts'
 import { readObject } from '../upstream/read-response.ts'
 import { awaitedBy } from '../upstream/response.ts'
 import { urlPart } from '../url-part.ts'
-import { readUsage, tokenCount } from '../usage.ts'
+import { countOfPrompt, readUsage } from '../usage.ts'
 import { asEventStream, atBedrock } from './claude.ts'
 import { bedrockConnection } from './connection.ts'
 import { toConverseRequest, unmetByConverse } from './converse-request.ts'
@@ -99,9 +98,7 @@ export function createBedrockChat (upstream: Upstream, options: BedrockOptions):
         body: Buffer.from(JSON.stringify({ input: { invokeModel: { body } } })),
         signal
       })
-      const count = tokenCount((await readObject(response)).inputTokens)
-      if (count === undefined) throw new UpstreamError('bad_reply', 'yes', 'The provider has not counted the tokens.')
-      return count
+      return countOfPrompt((await readObject(response)).inputTokens)
     },
     statedOf (model) {
       const kind = kinds.get(model)
