@@ -20,13 +20,16 @@ export const createFalPrices: NonNullable<ProviderParts['prices']> = upstream =>
     statedOf: model => stated.get(model),
     /** Reads the prices, and no names: fal has more models than those that are declared. */
     async models (signal) {
-      const videos = declaredVideos().filter(hasOneVideoPrice)
+      const videos = new Set(declaredVideos().filter(hasOneVideoPrice))
       const names = [...videos, ...declaredImages().filter(hasOneImagePrice)]
       const groups = Array.from({ length: Math.ceil(names.length / maxIds) }, (_, at) => {
         return names.slice(at * maxIds, (at + 1) * maxIds)
       })
-      const found = await Promise.all(groups.map(group => pricesOf(group, client, signal)))
-      stated = new Map(found.flat())
+      const found = await Promise.all(groups.map(group => rowsOf(group, client, signal)))
+      stated = new Map(found.flat().flatMap(({ name, row }): [string, StatedModel][] => {
+        const model = videos.has(name) ? statedVideo(name, row) : statedImage(name, row)
+        return model === undefined ? [] : [[name, model]]
+      }))
       return []
     }
   }
@@ -46,16 +49,15 @@ function hasOneImagePrice (name: string): boolean {
   return resolutions.length === 0 && !quality
 }
 
-async function pricesOf (
+/** The rows of a list of prices that are for one of `names`. */
+async function rowsOf (
   names: readonly string[], client: JsonClient, signal: AbortSignal
-): Promise<[string, StatedModel][]> {
+): Promise<{ name: string, row: JsonObject }[]> {
   const query = names.map(encodeURIComponent).join(',')
   const { prices } = await client.get(`/models/pricing?endpoint_id=${query}`, signal)
-  return (Array.isArray(prices) ? prices.filter(isObject) : []).flatMap((row): [string, StatedModel][] => {
+  return (Array.isArray(prices) ? prices.filter(isObject) : []).flatMap(row => {
     const { endpoint_id: name } = row
-    if (!isText(name) || !names.includes(name)) return []
-    const model = declaredVideos().includes(name) ? statedVideo(name, row) : statedImage(name, row)
-    return model === undefined ? [] : [[name, model]]
+    return isText(name) && names.includes(name) ? [{ name, row }] : []
   })
 }
 
