@@ -3,7 +3,7 @@ import { catalogueModel } from '../config/catalogue/models.ts'
 import type { ModelConfig, ProviderConfig } from '../config/catalogue/types.ts'
 import type { StatedModel } from '../providers/provider.ts'
 
-/** Returns what a provider's list of models has stated of a model. */
+/** Returns what a provider's lists have stated about a model. */
 export type Stated = (provider: string, upstream: string) => StatedModel | undefined
 
 /**

@@ -111,7 +111,7 @@ export interface ResponsesCall extends ChatCall {
 /** The most tokens of a prompt with its answer, and of an answer; absent: not known. */
 export interface ServerLimits { contextWindow?: number, maxOutput?: number }
 
-/** What a server's lists state of a model; absent: nothing. */
+/** What a server's lists state about a model; absent members are not stated. */
 export interface StatedModel {
   kind?: ModelKind | undefined
   /** By the token. */
@@ -150,7 +150,7 @@ export interface ChatApi {
   models?: (signal: AbortSignal) => Promise<string[]>
   /** What the server has said of the lengths that a model takes. Absent: it never does. */
   limitsOf?: (model: string) => ServerLimits
-  /** What the server's lists have stated of a model. Absent: it never does. */
+  /** What the server's lists have stated about a model. Absent: they state nothing. */
   statedOf?: (model: string) => StatedModel | undefined
   /** What it would not do of a request, by the parameters alone. Absent: it takes all of them. */
   unmet?: (request: ChatCompletionRequest, model: string) => UnmetParameters

@@ -37,7 +37,7 @@ const withoutVideos: ReadonlySet<string> = new Set([
 export function kindsAt (
   { protocol, dialect }: Pick<ProviderConfig, 'protocol' | 'dialect'>
 ): readonly ServedKind[] {
-  // A protocol of a plugin has chat.
+  // Protocols of plugins serve chat.
   if (protocol !== 'openai') return ownMember<readonly ServedKind[]>(protocolKinds, protocol) ?? ['chat']
   return withoutVideos.has(dialect) ? ['chat', 'image'] : ['chat', 'image', 'video']
 }

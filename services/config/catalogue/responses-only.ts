@@ -8,7 +8,7 @@ export const responsesOnlyModels = {
   xai: /multi-agent/
 } as const satisfies Readonly<Record<string, RegExp>>
 
-/** Those of them that work only with tools that the provider runs, which chat has no words for. */
+/** Those of them that need tools which the provider runs; chat completions have no fields for these. */
 export const hostedToolsModels = {
   openai: /^(computer-use|o\d(-mini)?-deep-research)/,
   xai: responsesOnlyModels.xai

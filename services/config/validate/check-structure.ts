@@ -73,7 +73,7 @@ export function checkStructure (document: YamlDocument): CheckedFile {
   }
 }
 
-/** A plugin is a text or a map: of a map, what is wrong is said first, and then not that it is no text. */
+/** Reports what is wrong within the map of a plugin, before the schema reports that it is not a string. */
 function explainPlugins (file: unknown, document: YamlDocument): void {
   const plugins: unknown = property(file, 'plugins')
   for (const [index, item] of Array.isArray(plugins) ? plugins.entries() : []) {

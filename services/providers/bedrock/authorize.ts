@@ -3,7 +3,7 @@ import { UpstreamError } from '../../shared/errors.ts'
 import type { Authorize } from '../upstream/response.ts'
 import type { AwsIdentity } from './credentials.ts'
 
-/** Sends the key to Bedrock alone. */
+/** Sends the key only to Bedrock, not to S3. */
 export const bearerOf = (apiKey: string): Authorize => async ({ url }) => {
   if (serviceOf(url) === 'bedrock') return { authorization: `Bearer ${apiKey}` }
   throw new UpstreamError('auth', 'no', 'A key of Amazon Bedrock cannot read from a bucket; use AWS credentials.')
@@ -15,7 +15,7 @@ export function signedBy (identity: AwsIdentity, region: string): Authorize {
     const credentials = await identity.credentials()
     const { SignatureV4 } = await import('@smithy/signature-v4')
     const service = serviceOf(url)
-    // The object's key in a path of S3 is encoded once, any other path twice.
+    // S3 signs a path that is encoded once; all other services, one that is encoded twice.
     const signer = new SignatureV4({ service, region, credentials, sha256: Sha256, uriEscapePath: service !== 's3' })
     const type = headers['content-type']
     const signed = await signer.sign({
@@ -32,7 +32,7 @@ export function signedBy (identity: AwsIdentity, region: string): Authorize {
   }
 }
 
-/** The name of the service in the scope of a signature. Other hosts stand before Bedrock. */
+/** The service in the scope of a signature. Hosts other than those of S3 are Bedrock, or proxies of it. */
 function serviceOf ({ hostname }: URL): 's3' | 'bedrock' {
   return /(^|\.)s3[.-]/.test(hostname) ? 's3' : 'bedrock'
 }

@@ -1,11 +1,11 @@
 import { UpstreamError } from '../../shared/errors.ts'
 import { isObject, isText, ownMember, type JsonObject } from '../../shared/json.ts'
 
-/** What a response of Converse does not say: its id, and the foundation model. */
+/** What a response of Converse lacks: its id, and the foundation model. */
 export interface ResponseHead { id: string, model: string }
 
 /**
- * A response of Converse as a message of the Messages API. Throws UpstreamError if it is none. Source:
+ * A response of Converse as a message of the Messages API. Throws UpstreamError without a message. Source:
  * @aws-sdk/client-bedrock-runtime 3.1164.0, ConverseResponse.
  */
 export function fromConverse (

@@ -1,7 +1,7 @@
 import type { AwsOptions } from '../../../schemas/config/providers.ts'
 import { UpstreamError } from '../../shared/errors.ts'
 
-/** AWS credentials; keys of long standing have no end. */
+/** AWS credentials; long-term keys have no `expiration`. */
 export interface AwsCredentials {
   accessKeyId: string
   secretAccessKey: string
@@ -21,9 +21,9 @@ export interface BedrockOptions {
 
 type Provider = () => Promise<AwsCredentials>
 
-/** Credentials are renewed this long before they end. */
+/** Credentials are renewed this long before they expire. */
 const aheadMs = 300_000
-/** Credentials that end sooner are given out no more: the request is still to be sent, and clocks differ. */
+/** Credentials that expire sooner are not used: the request is still to be sent, and clocks differ. */
 const leastMs = 15_000
 
 /** The credentials of one provider. `open` is called on first use, and again after `forget`. */
@@ -45,7 +45,7 @@ export function createAwsIdentity (open: () => Promise<Provider>, nowMs: () => n
   }
 
   return {
-    /** Returns credentials that have not ended; calls share a renewal. Throws UpstreamError, not sent. */
+    /** Returns credentials that have not expired; calls share a renewal. Throws UpstreamError, not sent. */
     async credentials (): Promise<AwsCredentials> {
       const leftMs = (current?.expiration?.getTime() ?? Infinity) - nowMs()
       if (current !== null && leftMs >= aheadMs) return current

@@ -23,7 +23,7 @@ async function inline (part: UserPart, read: ReadPart, param: string): Promise<U
   const url = urlOf(part)
   if (url === null) return part
   if (part.type === 'image_url') return { ...part, image_url: { ...part.image_url, url: await fetched(part) } }
-  // Read as a film, since a document is no image either.
+  // Read as a video: `createPartReader` checks that an image is one, and a document is not.
   const data = await fetched({ type: 'video_url', video_url: { url } })
   return part.type === 'file' ? { ...part, file: { ...part.file, file_data: data } } : part
 

@@ -35,8 +35,8 @@ export function createBedrockVideos (upstream: Upstream, { aws, identity }: Bedr
     }
   }
 
-  /** The film that a job has written below its folder of the bucket. */
-  function filmAt (folder: string): VideoFile {
+  /** The video that a job has written to its folder in the bucket. */
+  function videoAt (folder: string): VideoFile {
     const [, bucket, prefix] = /^s3:\/\/([^/]+)\/(.+?)\/?$/.exec(folder) ?? []
     if (bucket === undefined || prefix === undefined) throw badReply('names no place of the video')
     const store = bedrockConnection(connect(baseUrl.replace('://bedrock-runtime', '://s3')), { secret, identity })
@@ -62,28 +62,28 @@ export function createBedrockVideos (upstream: Upstream, { aws, identity }: Bedr
     },
     async poll (handle, signal) {
       const path = `/async-invoke/${urlPart(handle)}`
-      return stateIn(await readObject(await connection.send({ method: 'GET', path, headers, signal })), filmAt)
+      return stateIn(await readObject(await connection.send({ method: 'GET', path, headers, signal })), videoAt)
     }
   }
 }
 
-/** A refusal has begun no job; other failures may have. */
+/** A refused request has started no job; after other failures, one may have started. */
 function asRefused (error: unknown): unknown {
   if (!(error instanceof UpstreamError) || error.sent !== 'yes') return error
   return new UpstreamError(error.kind, sentForKind(error.kind), error.message, error.details)
 }
 
-function stateIn (job: JsonObject, filmAt: (folder: string) => VideoFile): VideoState {
+function stateIn (job: JsonObject, videoAt: (folder: string) => VideoFile): VideoState {
   if (job.status === 'Failed') {
     const message = textOrNull(job.failureMessage) ?? 'The provider failed to generate the video.'
     return { state: 'failed', error: jobError({ code: null, message }, {}) }
   }
   if (job.status !== 'Completed') return { state: 'running', progress: null }
   const folder = objectField(objectField(job, 'outputDataConfig'), 's3OutputDataConfig').s3Uri
-  return { state: 'succeeded', videos: [filmAt(String(folder))], seconds: null, costNano: null }
+  return { state: 'succeeded', videos: [videoAt(String(folder))], seconds: null, costNano: null }
 }
 
-/** Longer films are several shots, which the model plans. */
+/** Longer videos have several shots, which the model plans. */
 const longLengths = Array.from({ length: 19 }, (_, index) => 12 + 6 * index)
 
 function reelInput (task: VideoTask): JsonObject {

@@ -2,7 +2,7 @@ import { isText } from '../../shared/json.ts'
 import type { Authorize } from '../upstream/response.ts'
 import { createTokenSource, type AccessToken } from './token-source.ts'
 
-/** Authorizes requests with a bearer token, which `fetchToken` fetches when there is none or it ends. */
+/** Authorizes requests with a bearer token, which `fetchToken` fetches on first use and before it expires. */
 export function authorizeBy (fetchToken: () => Promise<AccessToken>): Authorize {
   const source = createTokenSource(fetchToken)
   return Object.assign(async ({ signal }: Parameters<Authorize>[0]) => {

@@ -11,18 +11,18 @@ export interface AccessToken {
 
 /** The current token of one identity. */
 export interface TokenSource {
-  /** Returns a token that has not ended. Throws UpstreamError with `sent: 'no'`. */
+  /** Returns a token that has not expired. Throws UpstreamError with `sent: 'no'`. */
   token (signal: AbortSignal): Promise<AccessToken>
   /**
-   * A service has refused a token: it is given out no more. Returns whether another one may be accepted,
-   * which is not expected if the token was renewed for that reason a moment ago.
+   * A service has refused a token: it is not used again. Returns whether another one may be accepted, which
+   * is unlikely if the token was renewed for that reason a moment ago.
    */
   refused (token: string): boolean
 }
 
-/** A token is renewed this long before it ends; Google's metadata server has no other one earlier. */
+/** A token is renewed this long before it expires; Google's metadata server sends the same one until then. */
 const aheadMs = 240_000
-/** A token that ends sooner is given out no more: the request is still to be sent, and clocks differ. */
+/** A token that expires sooner is not used: the request is still to be sent, and clocks differ. */
 const leastMs = 15_000
 /** The least time between two attempts to renew a token that can still be used, or that was refused. */
 const pauseMs = 10_000

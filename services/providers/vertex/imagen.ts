@@ -12,7 +12,7 @@ import type { Upstream } from '../provider.ts'
 import { urlPart } from '../url-part.ts'
 
 const ratios = ['1:1', '3:4', '4:3', '9:16', '16:9']
-/** Most images of one call. */
+/** Most images that one call returns. */
 const perCall = 4
 
 /** Generates images with Imagen, below `…/publishers/google`. Source: npm @google/genai 3.1.0. */
